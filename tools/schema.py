@@ -182,6 +182,7 @@ def path_schema() -> dict[str, Any]:
         "path",
         "What each epsilon costs, by rankfair",
         {
+            "fingerprint": {"type": "string"},
             "chosen": NUMBER,
             "summary": {"type": "string"},
             "n_held_out": {"type": "integer"},
@@ -196,6 +197,7 @@ def compare_schema() -> dict[str, Any]:
         "compare",
         "Methods compared by rankfair",
         {
+            "fingerprint": {"type": "string"},
             "summary": {"type": "string"},
             "methods": of_type("tuple[MethodLine, ...]"),
             "not_run": PLAIN["dict[str, str]"],

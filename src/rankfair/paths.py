@@ -111,7 +111,7 @@ class PathView:
         By how much each group is predicted higher, on average, than at the last ε.
     moved : tuple of int
         Rows predicted otherwise than at the last ε by more than each of the steps.
-    within_auc : float
+    within : Estimate
         The AUC within tasks, pooled, of the rows fitted; NaN without tasks.
     task_aucs : tuple of float
         That of each task.
@@ -121,7 +121,7 @@ class PathView:
     means: tuple[float, ...]
     moves: tuple[float, ...]
     moved: tuple[int, ...]
-    within_auc: float
+    within: Estimate
     task_aucs: tuple[float, ...]
 
 
@@ -267,6 +267,45 @@ class Path:
             views = replace(views, views=tuple(views.views[i] for i in kept))
         return replace(self, rows=tuple(self.rows[i] for i in kept), views=views)
 
+    def against(self, reference: str) -> Path:
+        """Return the path of two groups with the other one compared with this.
+
+        Examples
+        --------
+        >>> row = PathRow(*[0.0] * 13, "satisfied", group="b", train_group="b")
+        >>> row = row._replace(auc=0.7, md=2.0)
+        >>> turned = Path((row,), 10, 10, groups=("a", "b")).against("b").rows[0]
+        >>> turned.group, round(turned.auc, 3), turned.md
+        ('a', 0.3, -2.0)
+        """
+        others = [name for name in self.groups if name != reference]
+        if len(self.groups) != 2 or len(others) != 1 or self.rows[0].group in others:
+            return self
+        rows, views = tuple(_turned(row, others[0]) for row in self.rows), self.views
+        if views is not None:
+            turned = tuple(
+                replace(
+                    view,
+                    within=replace(
+                        view.within,
+                        value=1.0 - view.within.value,
+                        ci_low=1.0 - view.within.ci_high,
+                        ci_high=1.0 - view.within.ci_low,
+                    ),
+                    task_aucs=tuple(1.0 - auc for auc in view.task_aucs),
+                )
+                for view in views.views
+            )
+            sizes = tuple((b, a) for a, b in views.task_sizes)
+            views = replace(
+                views,
+                views=turned,
+                group=others[0],
+                against=reference,
+                task_sizes=sizes,
+            )
+        return replace(self, rows=rows, views=views)
+
     def __repr__(self) -> str:
         first, last = self.rows[0].epsilon, self.rows[-1].epsilon
         judged = "left-out" if self.left_out else "held-out"
@@ -304,6 +343,20 @@ class Path:
             With a curve for either.
         """
         return import_module("rankfair.report.pictures").draw_path(self, ax)
+
+
+def _turned(row: PathRow, group: str) -> PathRow:
+    """The row of the other of two groups."""
+    return row._replace(
+        auc=1.0 - row.auc,
+        auc_ci_low=1.0 - row.auc_ci_high,
+        auc_ci_high=1.0 - row.auc_ci_low,
+        md=-row.md,
+        train_auc=1.0 - row.train_auc,
+        train_md=-row.train_md,
+        group=group,
+        train_group=group,
+    )
 
 
 MOST_SHOWN = 10  # ε of a path in a notebook, about
@@ -481,6 +534,7 @@ def measured(
 
 
 BINS = 72  # of a view
+NO_TASKS = Estimate(math.nan)
 MOST_TASKS = 60  # that a view tells apart
 
 
@@ -508,7 +562,7 @@ def _views(
             means=judge.means(it.held_out),
             moves=judge.means(moves),
             moved=tuple(int((np.abs(moves) > step).sum()) for step in steps),
-            within_auc=math.nan if own is None else pooled(own, CONFIDENCE).value,
+            within=NO_TASKS if own is None else pooled(own, CONFIDENCE),
             task_aucs=() if own is None else tuple(own.auc[at].tolist()),
         )
         views.append(view)

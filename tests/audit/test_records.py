@@ -81,7 +81,9 @@ def test_the_fingerprint_is_that_of_the_values():
     y, p, g, t = sample()
     one = audit(y, p, sensitive_features=g, tasks=t).provenance
     same = audit(list(y), p.copy(), sensitive_features=list(g), tasks=t).provenance
-    other = audit(y, p + 1e-9, sensitive_features=g, tasks=t).provenance
+    other = audit(y + 1e-9, p, sensitive_features=g, tasks=t).provenance
+    told = audit(None, {"target": y}, sensitive_features=g, tasks=t).provenance
+    assert told.fingerprint == one.fingerprint  # the data, whatever the predictions
     assert one.fingerprint == same.fingerprint != other.fingerprint
     assert (one.n_rows, one.n_tasks, one.seed) == (240, 12, 0)
     assert audit(y, p, sensitive_features=g).provenance.n_tasks == 0
@@ -92,6 +94,6 @@ def test_the_fingerprint_is_that_of_the_values():
     assert odd.fingerprint != one.fingerprint
     # Names do not run into each other.
     pairs = ({"ab": p, "c": y}, {"a": p, "bc": y})
-    made = {audit(y, m, sensitive_features=g).provenance.fingerprint for m in pairs}
+    made = {audit(None, m, sensitive_features=g).provenance.fingerprint for m in pairs}
     assert len(made) == 2
     assert {"rankfair", "numpy", "scipy", "python"} <= set(one.versions)

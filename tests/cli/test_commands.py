@@ -194,7 +194,8 @@ def test_rows_come_and_go_by_pipes(here):
     piped = run("predict", "m.rankfair", "-", input=raw)
     assert (piped.stdout, piped.stderr) == (whole, "")
     options = ["--target", "pay", "--sensitive", "gender", "--prediction", "prediction"]
-    done = run("audit", "-", *options, input=whole, code=0)
+    # A model knows its task.
+    done = run("audit", "-", *options, "--task", "job", input=whole, code=0)
     direct = run("audit", "pay.csv", *options[:4], "--model", "m.rankfair")
     assert done.stdout == direct.stdout
 

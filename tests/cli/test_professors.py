@@ -98,6 +98,40 @@ def test_the_reference_is_what_is_named(professors):
     assert '--reference must be a group; got "male"' in re.sub(r"\s+", " ", done.output)
 
 
+def test_a_fit_and_its_file_keep_the_reference_and_the_tasks(professors, tmp_path):
+    file, model = professors[0], tmp_path / "m.rankfair"
+    words = ("--reference", "Female", "--unit", "person", "-o", model)
+    done = run("fit", file, *BASE, *words, code=0)
+    said = re.sub(r"\s+", " ", done.output)
+    assert "the Male person ranks higher" in said and "Male v Female" in said
+    # An audit with the model compares the same groups within the same tasks.
+    again = ("audit", file, *BASE[:4], "--model", model, "--json")
+    found = valid(run(*again, code=0), "audit")
+    (line,) = found["comparisons"]
+    assert (line["group"], line["against"]) == ("Male", "Female")
+    assert len(found["tasks"]) == 3
+
+
+def test_one_fingerprint_of_the_data(professors):
+    few = ("--method", "unconstrained", "--method", "constant shift", "--folds", 2)
+    found = [valid(run("audit", professors[0], *BASE, "--json"), "audit")["provenance"]]
+    fit = run("fit", professors[0], *BASE, "--json")
+    found += [valid(fit, "fit")["audit"]["provenance"]]
+    found += [valid(run("path", professors[0], *BASE, "--json"), "path")]
+    found += [valid(run("compare", professors[0], *BASE, *few, "--json"), "compare")]
+    assert len({each["fingerprint"] for each in found}) == 1
+
+
+def test_the_path_compares_as_the_audit_and_says_where_it_is_of_no_use(professors):
+    done = run("path", professors[0], *BASE, "--json", code=0)
+    found = valid(done, "path")
+    assert {row["group"] for row in found["rows"]} == {"Female"}
+    assert found["rows"][-1]["md"] < 0 and found["rows"][-1]["auc"] < 0.5
+    assert found["summary"].startswith("At ε = 0 to 0.0253 the model is of no use")
+    free = [row for row in found["rows"] if row["cost"] <= max(row["cost_se"], 0)]
+    assert found["chosen"] == free[0]["epsilon"]
+
+
 def test_pay_transparency(professors, tmp_path):
     page = tmp_path / "a.html"
     words = ("--layout", "pay-transparency", "--complementary", "yrs.service")
@@ -112,6 +146,10 @@ def test_pay_transparency(professors, tmp_path):
     data = professors[1]
     mean = data.groupby("sex")["yrs.service"].mean()
     assert gap["mean_gap"]["value"] == pytest.approx(mean["Female"] - mean["Male"])
+    # Many have none: a median above 0 has its share all the same.
+    median = data.groupby("sex")["yrs.service"].median()
+    share = median["Female"] / median["Male"] - 1
+    assert gap["median_gap_share"]["value"] == pytest.approx(share)
     text = page.read_text("utf-8")
     assert "joint pay assessment" in text and 'class="law"' in text
     assert "compliant" not in text.lower()
@@ -146,6 +184,31 @@ def test_a_reversal_is_said_first_and_judged(tmp_path):
     assert valid(done, "audit")["gate"] == gate
     run("audit", file, *words, "--max-gap", 0.45, "--max-task-gap", 0.49, code=0)
     run("audit", file, *words[:4], "--max-task-gap", 0.4, code=3)
+
+
+def test_fits_paths_and_comparisons_warn_of_a_reversal_first(professors):
+    words = (professors[0], *BASE, "--no-blind")
+    start, cure = "Warning: within tasks the gap", "--scope task"
+    done = run("fit", *words, code=0)
+    assert done.stdout.startswith(start) and done.stdout.count(start) == 1
+    said = re.sub(r"\s+", " ", done.stdout)
+    assert cure in said[:200] and "In the target" in said
+    found = valid(run("fit", *words, "--json", code=0), "fit")
+    assert found["verdict"].startswith(start)
+    assert found["audit"]["verdict"].startswith(start)
+    run("fit", *words, "--max-gap", 0.1, "--max-task-gap", 0.1, code=1)
+    summary = valid(run("path", *words, "--json", code=0), "path")["summary"]
+    assert summary.startswith(f"{start} at ε = 0") and cure in summary
+    few = ("--method", "constant shift", "--method", "unconstrained")
+    done = run("compare", *words[:-1], *few, "--json", code=0)
+    found = valid(done, "compare")
+    assert found["summary"].startswith(f"{start} of constant shift is reversed")
+    notes = {line["method"]: line["note"] for line in found["methods"]}
+    assert "within tasks the gap is reversed" in notes["constant shift"]
+    method = ("--method", "balanced residuals in strata")
+    done = run("compare", *words[:-1], *method, "--within", 0.1, "--json", code=0)
+    (line,) = valid(done, "compare")["methods"]
+    assert line["note"].startswith("of no use")
 
 
 def test_raises_need_something_to_close(professors, tmp_path):

@@ -132,18 +132,23 @@ class Comparison:
         It is "sign" if it is the other way round, and "size" if it is larger; both by
         more than its interval.
         """
-        within, overall = self.within_task_auc, self.auc.value - 0.5
-        least, _ = gap_interval(within.ci_low, within.ci_high)
-        if not least > 0.0 or math.isnan(overall):
-            return ""
-        if overall * (within.value - 0.5) < 0.0:
-            return "sign"
-        return "size" if least > abs(overall) else ""
+        return reversal(self.auc.value, self.within_task_auc)
 
     @property
     def measures(self) -> dict[str, Estimate]:
         """All estimates by name."""
         return {name: getattr(self, name) for name in MEASURES}
+
+
+def reversal(auc: float, within: Estimate) -> str:
+    """Return how an AUC within tasks contradicts the overall one: "sign" or "size"."""
+    least, _ = gap_interval(within.ci_low, within.ci_high)
+    overall = auc - 0.5
+    if not least > 0.0 or math.isnan(overall):
+        return ""
+    if overall * (within.value - 0.5) < 0.0:
+        return "sign"
+    return "size" if least > abs(overall) else ""
 
 
 @dataclass(frozen=True)
@@ -317,9 +322,9 @@ def gap_interval(low: float, high: float) -> tuple[float, float]:
 class Provenance:
     """Where the numbers come from.
 
-    ``fingerprint`` is the beginning of a SHA-256 of the values that were read: audits
-    of the same rows have the same fingerprint.  ``notes`` say what was left out, and
-    what was changed, when the rows were read.
+    ``fingerprint`` is the beginning of a SHA-256 of the data: target, groups, tasks and
+    weights.  Audits of the same rows have the same, whatever the predictions.
+    ``notes`` say what was left out, and what was changed, when the rows were read.
     """
 
     n_rows: int

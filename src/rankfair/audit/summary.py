@@ -19,6 +19,7 @@ FIGURE = re.compile(
     r"\d[\d.,]*–\d[\d.,]*|-?[\d.,]+ to -?[\d.,]+|"
 )
 LARGE, SMALL = 1e6, 1e-3  # beyond them a column is shown with powers of ten
+REVERSALS = {"sign": "is reversed", "size": "is larger than overall"}
 WIDEST = 30  # characters of a label; a cell can hold two labels
 
 
@@ -34,8 +35,7 @@ def verdict(audit: Audit) -> str:
         why = next((f": {note}" for note in notes), "")
         return f"The rank gap{whose} cannot be estimated from these rows{why}."
     found = [_headline(worst, audit), _within(worst), _target(worst, audit)]
-    if worst.reversal:
-        found.insert(0, _warning(worst))
+    found.insert(0, warning(worst.reversal))
     if len(mine) > 1:
         lost = sum(not c.auc.estimable for c in mine)
         missing = f", {lost} not estimable" if lost else ""
@@ -156,11 +156,12 @@ def _target(c: Comparison, audit: Audit) -> str:
     )
 
 
-def _warning(c: Comparison) -> str:
-    """Say that the gap within tasks contradicts the overall gap."""
-    how = "is reversed" if c.reversal == "sign" else "is larger than overall"
+def warning(reversal: str, where: str = "") -> str:
+    """Say that the gap within tasks contradicts the overall gap, if it does."""
+    if not reversal:
+        return ""
     cure = "A fit with scope=task (--scope task) closes it"
-    return f"Warning: within tasks the gap {how}. {cure}."
+    return f"Warning: within tasks the gap{where} {REVERSALS[reversal]}. {cure}."
 
 
 def not_judged(audit: Audit) -> str:

@@ -44,6 +44,7 @@ from rankfair.files.write import write_table
 from rankfair.input.errors import Argument, InputError, clipped, counted, listed, shown
 from rankfair.input.frames import read_weights
 from rankfair.input.groups import SensitiveGroups, Source, read_features
+from rankfair.input.scored_rows import read_audited
 from rankfair.stats.estimate import Estimate
 
 PREDICTION = "prediction"
@@ -108,8 +109,8 @@ def audit_files(asked: AuditCommand, on_step: OnStep) -> Audited:
     if asked.model is None:
         table = load(asked.files, roles, asked.reading(), only_used=True)
     else:
-        table = _predicted(asked, roles, asked.model)
-        roles = replace(roles, predictions=(*roles.predictions, PREDICTION))
+        table, roles, reference = _predicted(asked, roles, asked.model)
+        asked = replace(asked, reference=asked.reference or reference or None)
     refuse_gaps(table, more)
     found = audit_table(
         table,
@@ -151,16 +152,25 @@ def audit_table(
 ) -> Audit:
     """Audit a table whose predictions are columns, or given by ``models``.
 
-    Of some ``rows`` if these are given; numbers are cut as they are in the whole table.
+    Of some ``rows`` if these are given; numbers are cut, and the fingerprint is made,
+    as they are in the whole table.
     """
     refuse_gaps(table, (*roles.numbers, *roles.tasks))
-    groups = groups_of(table, roles, bins)
+    groups, whole = groups_of(table, roles, bins), ""
     if rows is not None:
+        whole = read_audited(
+            None,
+            {str(roles.target): column_or_none(table, roles.target)},
+            groups,
+            _tasks(table, roles),
+            column_or_none(table, roles.weight),
+            intersect=False,
+        ).fingerprint
         table = table.take(rows)
         groups = {name: of.take(rows) for name, of in groups.items()}
     target = column_or_none(table, roles.target)
     named = models or {name: table[name] for name in roles.predictions}
-    return audit(
+    found = audit(
         {str(roles.target): target} if named and target is not None else None,
         named or {str(roles.target): target},
         sensitive_features=groups,
@@ -168,6 +178,11 @@ def audit_table(
         sample_weight=column_or_none(table, roles.weight),
         command=shlex.join(["rankfair", *sys.argv[1:]]),
         **settings,
+    )
+    made = found.provenance
+    return replace(
+        found,
+        provenance=replace(made, fingerprint=whole or made.fingerprint),
     )
 
 
@@ -216,12 +231,21 @@ def _tasks(table: Table, roles: Roles) -> NDArray[Any] | None:
     return found
 
 
-def _predicted(asked: AuditCommand, roles: Roles, model: str) -> Table:
-    """Return the rows of some files with a column of a model's predictions."""
+def _predicted(
+    asked: AuditCommand, roles: Roles, model: str
+) -> tuple[Table, Roles, list[str]]:
+    """Return the rows of some files with a column of a model's predictions.
+
+    Beside them roles, with the tasks of the model unless others are named, and the
+    groups that others were compared with when it was fitted.
+    """
+    from rankfair.files.codec import fits
     from rankfair.files.encoding import ModelColumns  # it imports all estimators
+    from rankfair.files.model_files import describe_model
 
     design, estimator = ModelColumns.of_file(model)
     own, reading = design.reading(asked.reading())
+    roles = replace(roles, tasks=roles.tasks or own.tasks)
     numbers = set(own.features or ()) - set(design.categories)
     labels = (*roles.sensitive, *roles.tasks)
     wanted = replace(
@@ -236,7 +260,16 @@ def _predicted(asked: AuditCommand, roles: Roles, model: str) -> Table:
     refuse_taken(PREDICTION, table.names, table.source, OTHER_NAME)
     values, message = design.predict(estimator, table, model)
     said = (*table.notes, *filter(None, [message]))
-    return replace(table.with_column(PREDICTION, values), notes=said)
+    table = replace(table.with_column(PREDICTION, values), notes=said)
+    roles = replace(roles, predictions=(*roles.predictions, PREDICTION))
+    kept: Any = (describe_model(model)["extra"] or {}).get("references")
+    known = kept.items() if fits(kept, dict[str, str]) else ()
+    compared = [
+        label
+        for name, label in known
+        if name in roles.sensitive and label in _labels(table[name]).tolist()
+    ]
+    return table, roles, compared
 
 
 def _gap_of(line: TaskLine) -> float:

@@ -13,7 +13,7 @@ import numpy as np
 
 from rankfair.audit import Audit, Gate
 from rankfair.audit.records import gap_interval, plain
-from rankfair.audit.summary import figures, interval, number
+from rankfair.audit.summary import REVERSALS, figures, interval, number, warning
 from rankfair.cli.audit import audit_table
 from rankfair.cli.data import FitData, HeldOut, read_data, small_groups
 from rankfair.cli.errors import sentence_of
@@ -27,6 +27,7 @@ from rankfair.cli.screen import (
     show_table,
     table_of,
 )
+from rankfair.cli.verdict import NO_USE, Quality
 from rankfair.files.table import Table
 from rankfair.input.arrays import Codes
 from rankfair.input.disk import write_whole
@@ -85,6 +86,7 @@ class Compared(Answer):
         return {
             "format": "rankfair-compare",
             "version": 2,
+            "fingerprint": self.page.provenance.fingerprint,
             "summary": self.page.summary,
             "methods": plain(self.page.lines),
             "not_run": self.refused,
@@ -116,6 +118,7 @@ def compare_files(asked: CompareCommand, on_step: OnStep) -> Compared:
         data.roles,
         rows=held,
         bins=model.bins,
+        reference=data.reference,
         models={name: each.values[held] for name, each in found.items()},
         intersect=model.intersect,
         random_state=model.random_state,
@@ -128,7 +131,10 @@ def compare_files(asked: CompareCommand, on_step: OnStep) -> Compared:
         if group.n_rows < audit.min_group
     ]
     told = (*data.unknown_notes, *small_groups(few, audit.min_group))
-    lines = [_line(audit, name, each.note) for name, each in found.items()]
+    lines = [
+        _line(audit, name, each.note, Quality.of(data, each.values, held).useless)
+        for name, each in found.items()
+    ]
     page = MethodTable(
         lines=tuple(replace(line, chosen=line.method == best) for line in lines),
         provenance=replace(audit.provenance, seed=model.random_state),
@@ -175,8 +181,11 @@ def not_run(refused: Mapping[str, str]) -> list[str]:
     return found
 
 
-def _line(audit: Audit, name: str, note: str) -> MethodLine:
+def _line(audit: Audit, name: str, note: str, useless: bool) -> MethodLine:
     worst = audit.worst(name)
+    how = "" if worst is None else worst.reversal
+    within = f"within tasks the gap {REVERSALS[how]}" if how else ""
+    note = "; ".join(filter(None, [NO_USE if useless else "", within, note]))
     error = next(line.rmse for line in audit.models if line.name == name)
     if worst is None:
         nothing = Estimate(math.nan)
@@ -246,7 +255,10 @@ def _summary(
     if not best:
         return f"No method kept the rank gap within {within}."
     start = f"Of the methods with a rank gap of at most {within}, {least} has the least"
-    marked = lines[best]
+    marked, worst = lines[best], audit.worst(best)
+    warned = warning("" if worst is None else worst.reversal, f" of {best}")
+    if warned:
+        start = f"{warned} {start}"
     came = f"{figure(marked.rmse.value)} at a gap of {marked.auc_gap.value:.3f}."
     if best == least:
         return f"{start} error: {came}"

@@ -47,6 +47,7 @@ class FitData:
     y: NDArray[np.float64]
     weights: NDArray[np.float64] | None
     groups: Mapping[str, SensitiveGroups]  # by sensitive column
+    reference: Sequence[str] | None = None  # the group that others are compared with
 
     def fit(self, model: Any, rows: NDArray[Any] | None = None) -> Any:
         """Return a copy of a model, fitted to some rows or to all."""
@@ -140,7 +141,7 @@ def read_data(asked: Any) -> FitData:
     y = np.asarray(table[str(roles.target)], np.float64)
     weights = read_weights(column_or_none(table, roles.weight), table.n_rows)
     groups = groups_of(table, roles, asked.bins)
-    return FitData(table, roles, design, X, y, weights, groups)
+    return FitData(table, roles, design, X, y, weights, groups, asked.reference)
 
 
 def needed_target(roles: Roles) -> Roles:

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from importlib.metadata import version
 from typing import Any
 
-from rankfair.audit.records import Comparison, plain
+from rankfair.audit.records import Audit, Comparison, plain
 from rankfair.audit.summary import interval, number
 from rankfair.files.codec import fits
 from rankfair.input.errors import counted, printable
@@ -18,6 +18,7 @@ from rankfair.stats.estimate import Estimate
 REPORT: dict[str, Any] = {
     "measured": str,
     "n_rows": int,
+    "references": dict[str, str],
     "comparisons": list[dict[str, str | int | float | None]],
     "versions": dict[str, str],
 }
@@ -51,7 +52,7 @@ Facts = list[tuple[str, Any]]
 
 
 def report_of(
-    comparisons: Sequence[Comparison], measured: str, n_rows: int
+    audit: Audit, comparisons: Sequence[Comparison], measured: str, n_rows: int
 ) -> dict[str, Any]:
     """Return what the card of a model file says of an audit, as plain JSON types."""
     lines = [
@@ -71,6 +72,7 @@ def report_of(
     return {
         "measured": measured,
         "n_rows": n_rows,
+        "references": {it.name: it.reference for it in audit.sensitive_features},
         "comparisons": plain(lines),
         "versions": versions,
     }

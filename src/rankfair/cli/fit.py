@@ -87,12 +87,17 @@ class Fitted(Answer):
         """Print what the fit came to, and what it changed."""
         if self.quality is not None and self.quality.sentence:
             say(self.quality.sentence)
+        warned, *verdict = self.verdict or [""]
+        if warned.startswith("Warning"):
+            say(warned)
+        else:
+            verdict = [warned, *verdict]
         say(*_status(self.model, self.n_rows))
         if self.audit is not None:
             rows = MEASURED[self.measured]
             say(f"{rows}, without the constraint (before) and with it (after):", "")
             show_table(*comparison_columns(self.audit))
-            say("", *self.verdict)
+            say("", *verdict)
         if self.path is None and not quiet:
             echo("The model was not kept: -o FILE writes it.", err=True)
 
@@ -170,7 +175,7 @@ def _fit_in_memory(asked: FitCommand, on_step: OnStep) -> Fitted:
     judged = np.flatnonzero(~np.isnan(after.values))
     title = asked.title or _title(model, measured)
     unseen = {BEFORE: before.values, AFTER: after.values}
-    found = _audited(data, model, unseen, title=title)
+    found = _audited(data, model, unseen, title=title, unit=asked.unit)
     quality = Quality.of(data, after.values, judged)
     if quality.useless:
         without = Quality.of(data, before.values, judged)
@@ -192,7 +197,7 @@ def _fit_in_memory(asked: FitCommand, on_step: OnStep) -> Fitted:
     path = None
     if asked.out is not None:
         lines = [*found.comparisons, *_others(data, final, parts, measured)]
-        report = report_of(lines, MEASURED[measured], n_rows)
+        report = report_of(found, lines, MEASURED[measured], n_rows)
         path = _save(asked, final, {**data.design.to_dict(), **report})
     return Fitted(
         model=final,
@@ -258,6 +263,7 @@ def _audited(data: FitData, model: Any, values: dict[str, Any], **more: Any) -> 
         data.roles,
         rows=judged,
         bins=model.bins,
+        reference=data.reference,
         models={name: each[judged] for name, each in values.items()},
         intersect=model.intersect,
         random_state=model.random_state,

@@ -137,9 +137,12 @@ class TableOptions(OutputOptions):
 
 
 @dataclass(frozen=True, kw_only=True)
-class GateOptions:
-    """The largest rank gaps that pass, and whether small groups may be ignored."""
+class JudgedOptions:
+    """The noun of a row, and the largest rank gaps that pass."""
 
+    unit: str = option(
+        "What a row is, in the headline: a person.", "row", metavar="NOUN"
+    )
     max_gap: float | None = option(
         "End with code 1 if the rank gap of the last prediction is larger.", **GAP
     )
@@ -170,6 +173,9 @@ class ColumnOptions:
         "Cut sensitive numbers into N groups of equal size, or weight.", min=2
     )
     intersect: bool = option("Compare combinations of sensitive columns.", False)
+    reference: list[str] | None = option(
+        "The group to compare others with, by default the largest.", metavar="LABEL"
+    )
 
     def roles(self, **more: Any) -> Any:
         """Return what each column is for."""
@@ -273,15 +279,12 @@ def one_or_all(values: list[Any]) -> Any:
 
 
 @dataclass(frozen=True, kw_only=True)
-class AuditCommand(FileOptions, TableOptions, GateOptions, ColumnOptions):
+class AuditCommand(FileOptions, TableOptions, JudgedOptions, ColumnOptions):
     """What `rankfair audit` is asked for."""
 
     prediction: list[str] | None = option("Predictions; repeat it for several.")
     model: str | None = option(
         "Audit the predictions of a model file.", metavar="MODEL"
-    )
-    reference: list[str] | None = option(
-        "The group to compare others with, by default the largest.", metavar="LABEL"
     )
     control: list[str] | None = option(
         "A column that may explain the gap; repeat it for several."
@@ -299,9 +302,6 @@ class AuditCommand(FileOptions, TableOptions, GateOptions, ColumnOptions):
     complementary: str | None = option(
         "Complementary or variable pay, for that page.", metavar="COLUMN"
     )
-    unit: str = option(
-        "What a row is, in the headline: a person.", "row", metavar="NOUN"
-    )
     frequency_weights: bool = option(
         "A weight is how often a row was seen; else a row is seen once.", False
     )
@@ -311,7 +311,7 @@ class AuditCommand(FileOptions, TableOptions, GateOptions, ColumnOptions):
 
 
 @dataclass(frozen=True, kw_only=True)
-class FitCommand(FileOptions, OutputOptions, GateOptions, ConstraintOptions):
+class FitCommand(FileOptions, OutputOptions, JudgedOptions, ConstraintOptions):
     """What `rankfair fit` is asked for."""
 
     out: Path | None = option(

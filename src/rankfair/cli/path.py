@@ -7,20 +7,29 @@ from dataclasses import dataclass, replace
 from pathlib import Path as FilePath
 from typing import Any
 
+import numpy as np
+
 from rankfair.audit.comparisons import REST
-from rankfair.audit.records import gap_interval, plain
+from rankfair.audit.records import gap_interval, plain, reversal
+from rankfair.audit.summary import REVERSALS, warning
 from rankfair.cli.audit import audit_table
 from rankfair.cli.compare import Compared
 from rankfair.cli.data import FitData, read_data, small_groups
 from rankfair.cli.options import PathCommand
 from rankfair.cli.screen import OnStep, figure, say, table_of
+from rankfair.cli.verdict import NO_USE, Quality
 from rankfair.constraints import CONSTRAINTS
 from rankfair.files.table import Table
 from rankfair.input.disk import write_whole
 from rankfair.input.errors import Argument, InputError, check_number, counted
 from rankfair.input.groups import crossed
 from rankfair.paths import MIN_GROUP, Path, PathRow, fairness_path
-from rankfair.report.methods_page import MethodLine, MethodTable, render_comparison
+from rankfair.report.methods_page import (
+    NO_TASKS,
+    MethodLine,
+    MethodTable,
+    render_comparison,
+)
 from rankfair.stats.estimate import Estimate
 
 DEFAULT_FOLDS = 5
@@ -67,6 +76,7 @@ class Priced(Compared):
         return {
             "format": "rankfair-path",
             "version": 2,
+            "fingerprint": self.page.provenance.fingerprint,
             "chosen": self.path.chosen,
             "summary": self.page.summary,
             "n_held_out": self.path.n_held_out,
@@ -91,7 +101,8 @@ def path_of_files(asked: PathCommand, on_step: OnStep) -> Priced:
     widest = min(CONSTRAINTS[name].widest for name in asked.constraints)
     for epsilon in asked.at or ():  # before any is fitted
         check_number("epsilons", epsilon, 0.0, widest)
-    data, left = _known_groups(read_data(asked), model.intersect)
+    everyone = read_data(asked)
+    data, left = _known_groups(everyone, model.intersect)
     parts = data.folds(asked.folds or DEFAULT_FOLDS, model.random_state)
     path = fairness_path(
         model,
@@ -103,14 +114,24 @@ def path_of_files(asked: PathCommand, on_step: OnStep) -> Priced:
         sample_weight=data.weights,
         random_state=model.random_state,
     )
-    base = audit_table(data.table, data.roles, bins=model.bins)
+    base = audit_table(
+        everyone.table,
+        everyone.roles,
+        bins=model.bins,
+        intersect=model.intersect,
+        reference=asked.reference,
+    )
+    reference = base.sensitive_features[-1].reference
+    path = path.against(reference)
+    mean = np.full(len(data.y), np.average(data.y, weights=data.weights))
+    constant = Quality.of(data, mean, slice(None)).rmse_of_constant
     told = (*left, *small_groups(path.unjudged, MIN_GROUP))
     how = ONE_FIT if path.left_out else FOLDS
     how = how if len(path.rows) == 1 else f"{how} {MARK}"
     page = MethodTable(
-        lines=_lines(path),
+        lines=_lines(path, constant),
         provenance=replace(base.provenance, seed=model.random_state),
-        summary=_summary(path),
+        summary=" ".join(filter(None, [*_warnings(path, constant), _summary(path)])),
         curve=True,
         title=asked.title or "What fairness costs",
         notes=(how, *(() if len(path.groups) == 2 else (OF_MANY,))),
@@ -118,7 +139,7 @@ def path_of_files(asked: PathCommand, on_step: OnStep) -> Priced:
     return Priced(
         page=page,
         path=path,
-        reference=base.sensitive_features[0].reference,
+        reference=reference,
         notes=(*data.notes, *told),
         dialect=data.table.dialect,
     )
@@ -153,14 +174,40 @@ def _few_of(path: Path) -> list[PathRow]:
     return [r for i, r in enumerate(rows) if i in kept or r.epsilon == path.chosen]
 
 
-def _lines(path: Path) -> tuple[MethodLine, ...]:
+def _warnings(path: Path, constant: float) -> list[str]:
+    """What is wrong with the models of the path, by the smallest ε and the largest."""
+    said = []
+    useless = [row.epsilon for row in path.rows if row.rmse >= constant]
+    if useless:
+        most = figure(constant)
+        said.append(f"{_at(useless)} the model is {NO_USE} (RMSE {most}).")
+    for how in REVERSALS:
+        apart = [row.epsilon for row in path.rows if _reversal(path, row) == how]
+        if apart:
+            said.append(warning(how, f" {_at(apart, 'at')}"))
+    return said
+
+
+def _at(epsilons: list[float], start: str = "At") -> str:
+    first, last = epsilons[0], epsilons[-1]
+    return f"{start} ε = {first:.3g}" + (f" to {last:.3g}" if last > first else "")
+
+
+def _reversal(path: Path, row: PathRow) -> str:
+    """Return how the gap within tasks contradicts the overall one, if it does."""
+    if path.views is None or row.group != path.views.group:
+        return ""
+    return reversal(row.auc, path.views.views[path.rows.index(row)].within)
+
+
+def _lines(path: Path, constant: float) -> tuple[MethodLine, ...]:
     """Return the lines that are shown, each ε in figures that tell it from others."""
     few, epsilons = _few_of(path), [row.epsilon for row in path.rows]
     digits = next(
         d for d in (3, 6, 17) if len({f"{e:.{d}g}" for e in epsilons}) == len(epsilons)
     )
     views = () if path.views is None else path.views.views
-    within = {e: view.within_auc for e, view in zip(epsilons, views, strict=False)}
+    within = {e: view.within for e, view in zip(epsilons, views, strict=False)}
     other = {row: next(g for g in path.groups if g != row.group) for row in few}
     return tuple(
         MethodLine(
@@ -170,12 +217,22 @@ def _lines(path: Path) -> tuple[MethodLine, ...]:
             mean_difference=Estimate(row.md),
             ks=Estimate(row.ks),
             chosen=len(path.rows) > 1 and row.epsilon == path.chosen,
-            note="" if row.status in ("satisfied", "inactive") else row.status,
+            note=_note(path, row, constant),
             groups=f"{row.group} v {REST if len(path.groups) > 2 else other[row]}",
-            within_task_auc=Estimate(within.get(row.epsilon, math.nan)),
+            within_task_auc=within.get(row.epsilon, NO_TASKS),
         )
         for row in few
     )
+
+
+def _note(path: Path, row: PathRow, constant: float) -> str:
+    how = _reversal(path, row)
+    notes = (
+        "" if row.status in ("satisfied", "inactive") else row.status,
+        "of no use" if row.rmse >= constant else "",
+        f"within tasks {REVERSALS[how].removeprefix('is ')}" if how else "",
+    )
+    return ", ".join(filter(None, notes))
 
 
 def _summary(path: Path) -> str:

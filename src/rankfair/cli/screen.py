@@ -19,7 +19,7 @@ from rankfair.audit import Audit, Gate
 from rankfair.audit.records import estimate_columns
 from rankfair.audit.summary import not_judged, table_lines
 from rankfair.cli.errors import echo, echo_json, tell
-from rankfair.cli.options import GateOptions
+from rankfair.cli.options import JudgedOptions
 from rankfair.files.table import Dialect, Table
 from rankfair.files.write import write_table
 from rankfair.input.errors import clipped, printable
@@ -98,7 +98,7 @@ def _write(found: Answer, where: str) -> None:
     write_table(replace(found.table(), dialect=found.dialect), where)
 
 
-def _judged(audit: Audit, asked: GateOptions, ignore_small: bool = False) -> Gate:
+def _judged(audit: Audit, asked: JudgedOptions, ignore_small: bool = False) -> Gate:
     """Judge what was asked for; of two the worse counts."""
     found = []
     if asked.max_gap is not None:
@@ -109,13 +109,13 @@ def _judged(audit: Audit, asked: GateOptions, ignore_small: bool = False) -> Gat
     return min(found, key=(Gate.EXCEEDED, Gate.NOT_ESTIMABLE, Gate.HELD).index)
 
 
-def _gate(asked: GateOptions, result: Gate) -> dict[str, Any]:
+def _gate(asked: JudgedOptions, result: Gate) -> dict[str, Any]:
     """Return what JSON says of the gate."""
     limits = {"max_gap": asked.max_gap, "max_task_gap": asked.max_task_gap}
     return {**limits, "result": result.name.lower()}
 
 
-def _judgement(audit: Audit, asked: GateOptions, result: Gate) -> str:
+def _judgement(audit: Audit, asked: JudgedOptions, result: Gate) -> str:
     """Return a sentence on each gap that was judged."""
     parts = [result.value]
     if asked.max_gap is not None:

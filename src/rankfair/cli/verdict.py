@@ -11,7 +11,7 @@ from sklearn.base import clone
 
 from rankfair.audit import Audit
 from rankfair.audit.records import Comparison
-from rankfair.audit.summary import number
+from rankfair.audit.summary import number, warning
 from rankfair.cli.data import FitData
 from rankfair.cli.screen import figure
 from rankfair.estimators.outcome import GIVEN_AWAY
@@ -21,6 +21,7 @@ from rankfair.input.folds import Folds
 
 BEFORE, AFTER = "before", "after"  # the models of a report
 USELESS = "useless"
+NO_USE = "of no use: it errs no less than one constant, the mean"
 IN_NAME = "the model is blind in name only"
 WITHIN = ("AUC within tasks", "within_task_auc")
 ASKED_FOR = {
@@ -37,9 +38,17 @@ OTHER = "other predictors: without the constraint the model is of no use either"
 
 
 def verdict_of(model: Any, audit: Audit | None) -> list[str]:
-    """Return sentences about what was asked, about the rest, and about predictors."""
-    said = [] if audit is None else [*_of_asked(model, audit), audit.verdict]
-    return [*said, *_of_proxies(model, audit)]
+    """Return sentences about what was asked, about the rest, and about predictors.
+
+    Before them a warning, if the gap within tasks contradicts the overall one.
+    """
+    if audit is None:
+        return _of_proxies(model, audit)
+    worst = audit.worst()
+    warned = "" if worst is None else warning(worst.reversal)
+    rest = audit.verdict.removeprefix(warned).strip()
+    said = [*_of_asked(model, audit), rest, *_of_proxies(model, audit)]
+    return [warned, *said] if warned else said
 
 
 def _of_asked(model: Any, audit: Audit) -> list[str]:
@@ -152,7 +161,7 @@ class Quality:
         said = []
         if self.useless:
             said.append(
-                "This model is of no use: it errs no less than one constant, the mean "
+                f"This model is {NO_USE} "
                 f"(RMSE {figure(self.rmse)} against {figure(self.rmse_of_constant)}, "
                 f"R² {self.r2:.3f})."
             )

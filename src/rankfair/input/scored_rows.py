@@ -318,7 +318,7 @@ def read_audited(
         raise InputError(GROUPS, "is None: the group of each row is expected")
     source = labels_of_rows(sensitive_features, n_rows)
     rows = read_scored(read, target, source, weights)
-    groupings = tuple(map(_texts_of, rows.groupings))
+    groupings = plain = tuple(map(_texts_of, rows.groupings))
     if intersect:
         groupings += _intersections(groupings, weights)
     rows = replace(
@@ -339,7 +339,7 @@ def read_audited(
     if complementary is not None:
         pay = read_target(complementary, "complementary", n_rows)
         rows = replace(rows, complementary=pay)
-    rows = replace(rows, fingerprint=_fingerprint(rows))
+    rows = replace(rows, fingerprint=_fingerprint(replace(rows, groupings=plain)))
     if weights is None:
         return rows
     if frequency_weights:
@@ -472,7 +472,10 @@ def _refuse_no_frequencies(weights: Floats | None) -> None:
 
 
 def _fingerprint(rows: ScoredRows) -> str:
-    """A digest of values and names, each with its length: none runs into another."""
+    """A digest of values and names, each with its length: none runs into another.
+
+    It is of the data: where the target is known, not of what a model made of them.
+    """
     digest = hashlib.sha256()
 
     def add(data: bytes) -> None:
@@ -490,8 +493,10 @@ def _fingerprint(rows: ScoredRows) -> str:
         kind = "<f8" if array.dtype.kind == "f" else "<i8"
         return add(array.astype(kind, copy=False).tobytes())
 
-    add_texts(*rows.ranked)
-    for array in (*rows.ranked.values(), rows.target, rows.weights, rows.tasks):
+    target = rows.target
+    values = rows.ranked if target is None else {rows.target_name: target}
+    add_texts(*values)
+    for array in (*values.values(), rows.weights, rows.tasks):
         add_numbers(array)
     add_texts(*rows.task_labels)
     for grouping in rows.groupings:

@@ -83,7 +83,7 @@ def _data(path: Path, views: PathViews, epsilons: Sequence[str]) -> dict[str, An
     ends = [v for row in rows for v in (row.rmse_ci_low, row.rmse_ci_high)]
     y = Scale(*covering([*errors, *ends]), 0, UNIT)
     most = max(v for view in views.views for each in view.shares for v in each) or 1.0
-    aucs = [v for view in views.views for v in (*view.task_aucs, view.within_auc)]
+    aucs = [v for view in views.views for v in (*view.task_aucs, view.within.value)]
     auc = Scale(*around_half([*aucs, *(row.auc for row in rows)]), 0, UNIT)
     texts = _texts(path, views, epsilons)
     marked = next((i for i, row in enumerate(rows) if row.no_worse), None)
@@ -110,11 +110,12 @@ def _state(
     """Places on the pictures of one ε."""
     x, y, auc = scales
     band = row.rmse_ci_low, row.rmse, row.rmse_ci_high
+    aucs = row.auc, view.within.value, *view.task_aucs
     return {
         "shares": [[round(UNIT * v / most) for v in each] for each in view.shares],
         "means": [_placed(x, mean) for mean in view.means],
         "error": [_placed(y, v) for v in band],
-        "aucs": [_placed(auc, v) for v in (row.auc, view.within_auc, *view.task_aucs)],
+        "aucs": [_placed(auc, v) for v in aucs],
         "moved": list(view.moved),
     }
 
@@ -173,7 +174,7 @@ def _of_pairs(row: PathRow, path: Path, views: PathViews, i: int) -> str:
     others = [name for name in path.groups if name != row.group]
     against = isolated(others[0]) if len(others) == 1 else "the rest"
     said = f"{isolated(row.group)} above {against}: {100 * row.auc:.1f} % of pairs"
-    within = views.views[i].within_auc
+    within = views.views[i].within.value
     if math.isnan(within):
         return f"{said}."
     whose = "" if row.group == views.group else f" ({isolated(views.group)})"

@@ -19,6 +19,8 @@ from rankfair.stats.estimate import (
 )
 from rankfair.stats.means import NOT_ABOVE_0
 
+NEAR_0 = "the interval of a median reaches 0, where a ratio has no meaning"
+
 
 @dataclass(frozen=True)
 class Quantiles:
@@ -78,8 +80,8 @@ def median_gaps(
     -------
     median_a, median_b : float
     gap, share : Estimate
-        Without intervals where a group has one unit; the last is NaN where a value is
-        not above 0.
+        Without intervals where a group has one unit; the last is NaN where a median
+        is not above 0.
 
     Examples
     --------
@@ -98,10 +100,14 @@ def median_gaps(
         (a.at(), b.at()),
         widest([_joined(a, b, way, confidence, float) for way in ways]),
     )
-    if not min(a.values[0], b.values[0]) > 0.0:
+    if not min(both) > 0.0:
         return *both, gap, Estimate(math.nan, note=NOT_ABOVE_0)
-    logs = widest([_joined(a, b, way, confidence, math.log) for way in ways])
+    logs = widest([_joined(a, b, way, confidence, _log) for way in ways])
     return *both, gap, logs.mapped(math.expm1)
+
+
+def _log(value: float) -> float:
+    return math.log(value) if value > 0.0 else -math.inf
 
 
 def _joined(
@@ -121,6 +127,8 @@ def _joined(
     (a, low_a, high_a), (b, low_b, high_b) = ends
     if math.isnan(way.se):
         return Estimate(a - b, note=way.alone)
+    if not math.isfinite(low_a + low_b):
+        return Estimate(a - b, note=NEAR_0)
     total = math.sqrt(way.a.variance * way.b.variance)
     rho = way.covariance / total if total > 0.0 else 0.0
 
