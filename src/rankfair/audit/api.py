@@ -54,6 +54,7 @@ def audit(
     *,
     sensitive_features: Any,
     tasks: Any = None,
+    task_predictions: Any = None,
     sample_weight: Any = None,
     frequency_weights: bool = False,
     intersect: bool = False,
@@ -86,6 +87,10 @@ def audit(
     tasks : array-like of shape (N,), optional
         The task of each row.  If most rows are in tasks with one group only, tasks are
         the independent units (clusters) of all intervals.
+    task_predictions : array-like of shape (N,), or dict of them, optional
+        Predictions for figures within tasks, named as in ``y_pred``.  Where that leaves
+        each row out of its own fit, rows of a small task are ordered against their own
+        values: pass what the fit predicts for its training rows.
     sample_weight : array-like of shape (N,), optional
         Weights, of a survey for instance.  A row of weight 2 counts twice but is one
         observation: intervals use the effective sample size.
@@ -158,6 +163,7 @@ def audit(
         reference,
         controls,
         complementary,
+        task_predictions,
     )
     settings = AuditSettings(confidence, min_group, random_state)
     return Audit(

@@ -174,6 +174,14 @@ class ModelRows:
             None if self.data.tasks is None else self.ordered.by_task(self.data.tasks)
         )
 
+    @cached_property
+    def fitted_by_task(self) -> Ordered | None:
+        """The same by other predictions for figures within tasks, if there are any."""
+        own = self.data.within.get(self.name)
+        if own is None or self.data.tasks is None:
+            return None
+        return Ordered.of(own).by_task(self.data.tasks)
+
     def compared(
         self, grouping: SensitiveGroups, on_pair: Callable[[Pair], None]
     ) -> tuple[list[Comparison], list[TaskLine]]:
@@ -187,12 +195,16 @@ class ModelRows:
         lines: list[TaskLine] = []
         for pair in pairs_of(grouping):
             on_pair(pair)
-            rows, within = PairRows.of(pair, data, self.to), None
+            rows = PairRows.of(pair, data, self.to)
+            counted = within = None
             if self.by_task is not None:
-                ordered, in_a, within = _within_tasks(rows, self.by_task)
+                ordered, in_a, counted = _within_tasks(rows, self.by_task)
+                within = counted
+                if self.fitted_by_task is not None:
+                    ordered, in_a, within = _within_tasks(rows, self.fitted_by_task)
                 if pair.other is None or n == 2:  # these lines are enough
                     lines += _task_lines(rows, ordered, in_a, within, self.name)
-            mine = ModelPair(pair, data, self.to, rows.at, self, draws, within)
+            mine = ModelPair(pair, data, self.to, rows.at, self, draws, counted, within)
             found.append(mine.measured())
         return found, lines
 
@@ -203,7 +215,8 @@ class ModelPair(PairRows):
 
     model: ModelRows
     draws: GroupDraws
-    within: WithinTasks | None
+    counted: WithinTasks | None  # pairs within tasks, by the predictions
+    within: WithinTasks | None  # the same by predictions for figures within tasks
 
     @cached_property
     def ordered(self) -> Ordered:
@@ -254,19 +267,19 @@ def _ranks(rows: ModelPair) -> dict[str, Estimate]:
 
 def _by_task(auc: Estimate, rows: ModelPair) -> dict[str, Estimate]:
     """The AUC of pairs within tasks, and of pairs of rows from different tasks."""
-    within, groups = rows.within, rows.groups
-    if within is None:
+    within, counted, groups = rows.within, rows.counted, rows.groups
+    if within is None or counted is None:
         lost = Estimate(math.nan, note="no tasks were given")
         return {"within_task_auc": lost, "between_task_auc": lost}
-    inside = within.mass_a * within.mass_b
+    inside = counted.mass_a * counted.mass_b
     pairs = groups.a.mass * groups.b.mass
     between = pairs - float(inside.sum())
-    if not len(within.auc):
+    if not len(counted.auc):
         apart = auc
     elif between <= 1e-9 * pairs:
         apart = Estimate(math.nan, note="all pairs of rows are within tasks")
     else:
-        value = (auc.value * pairs - float(inside @ within.auc)) / between
+        value = (auc.value * pairs - float(inside @ counted.auc)) / between
         note = "shown without an interval, to be read beside the others"
         apart = Estimate(value, note=note)
     in_tasks = pooled(within, rows.to.confidence)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -71,14 +72,8 @@ class FitData:
         missed = f"{sum(warned)} of {len(parts)} fits did not reach the band"
         return HeldOut(out, missed if any(warned) else "")
 
-    def folds(self, n_folds: int, seed: int) -> Folds:
-        """Return rows to fit and rows to measure, dealt out within tasks and groups.
-
-        Raises
-        ------
-        NotEstimableError
-            If no rows can be held out, or a fold would be fitted without a group.
-        """
+    def check_folds(self, n_folds: int) -> None:
+        """Raise if no rows can be held out, or a fold might be without a group."""
         n, tasks = len(self.y), self.tasks
         if n < n_folds:
             rows = counted(n, "row is", "rows are")
@@ -88,15 +83,18 @@ class FitData:
                 "No row can be held out, because each task has one row only: name "
                 "other columns in --task."
             )
+        for groups in self.groups.values():
+            _check_groups(groups, self.weights)
+
+    def folds(self, n_folds: int, seed: int) -> Folds:
+        """Return rows to fit and rows to measure, dealt out within tasks and groups."""
+        self.check_folds(n_folds)
         # All columns together: folds share out their combinations evenly.
         cells, _ = find_labels([each.codes for each in self.groups.values()], "cells")
         rng = np.random.default_rng(seed)
-        parts = make_folds(n_folds, tasks, cells, rng, weights=self.weights)
-        for groups in self.groups.values():
-            _check_groups(groups, self.weights)
-        return parts
+        return make_folds(n_folds, self.tasks, cells, rng, weights=self.weights)
 
-    @property
+    @cached_property
     def tasks(self) -> NDArray[np.intp]:
         """A number for the task of each row; all are 0 without tasks."""
         columns = [self.table[name] for name in self.roles.tasks]

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +17,7 @@ from rankfair.cli.audit import audit_table
 from rankfair.cli.data import FitData, HeldOut, needed_target, read_data
 from rankfair.cli.describe import report_of
 from rankfair.cli.errors import NotEstimableError, echo
-from rankfair.cli.methods import without_constraint
+from rankfair.cli.methods import FREE, without_constraint
 from rankfair.cli.options import FitCommand
 from rankfair.cli.screen import Answer, OnStep, say, show_table
 from rankfair.cli.verdict import (
@@ -24,7 +26,6 @@ from rankfair.cli.verdict import (
     USELESS,
     Quality,
     advice,
-    pair_of,
     unbalanced,
     verdict_of,
 )
@@ -36,6 +37,7 @@ from rankfair.files.model_files import save_model
 from rankfair.files.read import files_of
 from rankfair.files.table import Reading, check_names
 from rankfair.input.errors import InputError, counted, listed, shown
+from rankfair.input.folds import Folds
 
 NO_REPORT = (
     "Fitted without holding the rows in memory, so there is no report: audit the model "
@@ -45,6 +47,7 @@ FITTED_WITHIN = (
     "Figures within tasks are of the rows fitted: left out one by one, rows of a small "
     "task are ordered against their own values."
 )
+MOST_FOLDED = 100_000  # rows: of more the model card has rows left out, and no folds
 MEASURED = {
     "left out": "Rows left out of the fit",
     "held out": "Held-out rows",
@@ -157,25 +160,36 @@ def _fit_in_memory(asked: FitCommand, on_step: OnStep) -> Fitted:
     model = asked.regressor()
     on_step("reading", 1, 4)
     data = read_data(asked)
-    parts = _folds(data, asked.folds, model.random_state)
+    if asked.folds:
+        try:
+            data.check_folds(asked.folds)
+        except NotEstimableError as none:
+            raise NotEstimableError(
+                f"{none} --folds 0 reports on the rows fitted."
+            ) from None
+    # Folds are dealt out where they are needed only.
+    parts = cache(lambda: _folds(data, asked.folds, model.random_state))
     on_step("fitting to all rows", 2, 4)
     final, free = data.fit(model), without_constraint(model)
+    within = None
     # Left out, every row is measured from one fit; else there are folds.
     if asked.folds and model.scope == "global" and final.loo_predictions_ is not None:
         measured = "left out"
         on_step("fitting without the constraint", 4, 4)
-        free = data.fit(free)
+        free = _free(final) or data.fit(free)
         before, after = (HeldOut(it.loo_predictions_) for it in (free, final))
+        if data.roles.tasks:
+            within = {BEFORE: free.predict(data.X), AFTER: final.predict(data.X)}
     else:
         measured = "held out" if asked.folds else "fitted"
         on_step("fitting folds without the constraint", 3, 4)
-        before = data.held_out(free, parts)
+        before = data.held_out(free, parts())
         on_step("fitting folds with the constraint", 4, 4)
-        after = data.held_out(model, parts)
+        after = data.held_out(model, parts())
     judged = np.flatnonzero(~np.isnan(after.values))
     title = asked.title or _title(model, measured)
     unseen = {BEFORE: before.values, AFTER: after.values}
-    found = _audited(data, model, unseen, title=title, unit=asked.unit)
+    found = _audited(data, model, unseen, within, title=title, unit=asked.unit)
     quality = Quality.of(data, after.values, judged)
     if quality.useless:
         without = Quality.of(data, before.values, judged)
@@ -188,9 +202,7 @@ def _fit_in_memory(asked: FitCommand, on_step: OnStep) -> Fitted:
         rows = counted(len(data.y) - len(judged), "row is", "rows are")
         single = "the only row of a task, or of weight 0, cannot be held out"
         notes.append(f"{rows} not in the report: {single}.")
-    if measured == "left out" and data.roles.tasks:
-        known = {BEFORE: free.predict(data.X), AFTER: final.predict(data.X)}
-        found = _with_tasks_of(found, _audited(data, model, known))
+    if within is not None:
         notes.append(FITTED_WITHIN)
     kept = data.weights is None or data.weights > 0
     n_rows = int(np.count_nonzero(np.broadcast_to(kept, data.y.shape)))
@@ -219,17 +231,22 @@ def _save(asked: FitCommand, model: Any, extra: dict[str, Any]) -> Path | None:
     return save_model(model, asked.out, notes=asked.notes, extra=extra)
 
 
+def _free(final: Any) -> Any:
+    """Return the fit without a constraint, if that is on the line of the final one."""
+    if final.constraints not in ("rank", ["rank"]):
+        return None
+    try:
+        return final.at(FREE)
+    except AttributeError:  # no line of fits
+        return None
+
+
 def _folds(data: FitData, n_folds: int, seed: int) -> Any:
     """Return rows to fit and rows to measure; 0 folds measure the rows fitted."""
     if n_folds == 0:
         everything = np.arange(len(data.y))
         return [(everything, everything)]
-    try:
-        return data.folds(n_folds, seed)
-    except NotEstimableError as error:
-        raise NotEstimableError(
-            f"{error} --folds 0 reports on the rows fitted."
-        ) from None
+    return data.folds(n_folds, seed)
 
 
 def _title(model: Any, measured: str) -> str:
@@ -244,19 +261,33 @@ def _title(model: Any, measured: str) -> str:
     return f"Fit before and after the limit ε = {limit}{what}, on {where}"
 
 
-def _others(data: FitData, final: Any, parts: Any, measured: str) -> list[Comparison]:
-    """Compare groups on rows that the report is not of: those fitted, and held out."""
+def _others(
+    data: FitData, final: Any, parts: Callable[[], Folds], measured: str
+) -> list[Comparison]:
+    """Compare groups on rows that the report is not of: those fitted, and held out.
+
+    Many rows are not held out in folds where each was left out of the fit already.
+    """
     values = {}
     if measured != "fitted":
         values["training rows"] = final.predict(data.X)
-    if measured == "left out":
-        values["held-out rows"] = data.held_out(final, parts).values
+    if measured == "left out" and len(data.y) <= MOST_FOLDED:
+        values["held-out rows"] = data.held_out(final, parts()).values
     named = {f"{AFTER}, {rows}": each for rows, each in values.items()}
     return [*_audited(data, final, named).comparisons] if named else []
 
 
-def _audited(data: FitData, model: Any, values: dict[str, Any], **more: Any) -> Audit:
-    """Audit predictions of the rows that have some: NaN is none."""
+def _audited(
+    data: FitData,
+    model: Any,
+    values: dict[str, Any],
+    within: dict[str, Any] | None = None,
+    **more: Any,
+) -> Audit:
+    """Audit predictions of the rows that have some: NaN is none.
+
+    ``within`` are those for figures within tasks.
+    """
     judged = np.flatnonzero(~np.isnan(np.sum([*values.values()], axis=0)))
     return audit_table(
         data.table,
@@ -265,23 +296,11 @@ def _audited(data: FitData, model: Any, values: dict[str, Any], **more: Any) -> 
         bins=model.bins,
         reference=data.reference,
         models={name: each[judged] for name, each in values.items()},
+        task_predictions=within and {n: each[judged] for n, each in within.items()},
         intersect=model.intersect,
         random_state=model.random_state,
         **more,
     )
-
-
-def _with_tasks_of(found: Audit, fitted: Audit) -> Audit:
-    """Take the figures within tasks of the rows fitted, not of those left out.
-
-    Left out one by one, rows of a small task are ordered against their own values.
-    """
-    within = {pair_of(c): c.within_task_auc for c in fitted.comparisons}
-    comparisons = tuple(
-        replace(c, within_task_auc=within.get(pair_of(c), c.within_task_auc))
-        for c in found.comparisons
-    )
-    return replace(found, comparisons=comparisons, tasks=fitted.tasks)
 
 
 def _status(model: Any, n_rows: int) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -178,7 +179,7 @@ class Quality:
 
 
 def advice(
-    data: FitData, model: Any, parts: Folds, free: Quality, rows: Any
+    data: FitData, model: Any, parts: Callable[[], Folds], free: Quality, rows: Any
 ) -> tuple[str, float]:
     """Return what to try instead of a fitted model of no use, and its error.
 
@@ -198,7 +199,7 @@ def advice(
     if all(getattr(model, name) == value for name, value in DEFAULTS.items()):
         return OTHER, free.rmse
     default = clone(model).set_params(**DEFAULTS)
-    quality = Quality.of(data, data.held_out(default, parts).values, rows)
+    quality = Quality.of(data, data.held_out(default, parts()).values, rows)
     if quality.useless:
         return OTHER, free.rmse
     return "--penalty pool --beta auto, the defaults", quality.rmse

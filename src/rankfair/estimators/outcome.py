@@ -48,7 +48,7 @@ from rankfair.paths import (
 from rankfair.penalties.pool import Pool
 from rankfair.solvers.base import Line, Solution, Status
 from rankfair.solvers.by_task import TaskSolution, TaskStatus
-from rankfair.solvers.counted import CLOSEST, Counted, Demand
+from rankfair.solvers.counted import CLOSEST, SURE, Counted, Demand
 from rankfair.solvers.line import nearest
 from rankfair.solvers.tilt import Tilt
 from rankfair.stats.auc import auc_estimate
@@ -59,7 +59,7 @@ GIVEN_AWAY = 0.95  # the AUC of a predictor that tells the groups apart alone
 SAMPLE = 4096  # rows on which predictors are looked at first
 FEW_DISTINCT = 16
 EXPENSIVE = 1.05  # left-out error of the fit over that of the unconstrained one
-POINTS = 256  # ε of the table in a model file
+POINTS = 201  # ε of the table in a model file
 TABLE_ROWS = 1 << 14  # rows that its errors and distances are taken from
 
 # Attributes
@@ -380,8 +380,8 @@ class TradeOff:
         """Return the same for a file: a table of many ε instead of the rows."""
         if self.by_row is None:
             return self
-        last, _, reached = self.multiplier(self.with_epsilon(0.0))
-        if not reached:  # the least gap may lie farther on
+        last, came, reached = self.multiplier(self.with_epsilon(0.0))
+        if not reached and abs(came - self.constraint.middle) > SURE:  # the least gap may lie farther on
             last = self.cap[0 if last < 0 else 1]
         rows = [self._row(x, self.by_row) for x in np.linspace(0.0, last, POINTS)]
         if reached:

@@ -6,7 +6,7 @@ import hashlib
 import inspect
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import combinations
 from typing import Any
 
@@ -89,6 +89,8 @@ class ScoredRows:
         Pay beside the base pay.
     places : ndarray of shape (N,) or None
         The rows that were given, from 0; None if these are all.
+    within : dict of str to ndarray of shape (N,)
+        Predictions for figures within tasks, where these are others.
     """
 
     predicted: dict[str, Floats]
@@ -107,6 +109,7 @@ class ScoredRows:
     control_names: tuple[str, ...] = ()
     complementary: Floats | None = None
     places: Codes | None = None
+    within: Mapping[str, Floats] = field(default_factory=dict)
 
     @property
     def m(self) -> Floats:
@@ -127,6 +130,7 @@ class ScoredRows:
             self,
             predicted={name: values[at] for name, values in self.predicted.items()},
             ranked={name: values[at] for name, values in self.ranked.items()},
+            within={name: values[at] for name, values in self.within.items()},
             groupings=tuple(each.take(at) for each in self.groupings),
             **own,
         )
@@ -299,6 +303,7 @@ def read_audited(
     reference: Any = None,
     controls: Any = None,
     complementary: Any = None,
+    task_predictions: Any = None,
 ) -> ScoredRows:
     """Check all arguments and return them as arrays."""
     read = _read_predictions(y_pred)
@@ -333,6 +338,8 @@ def read_audited(
         check_lengths(n_rows, tasks=columns[0])
         codes, labels = find_labels(columns, "tasks")
         rows = replace(rows, tasks=codes, task_labels=texts(labels.tolist()))
+    if task_predictions is not None:
+        rows = replace(rows, within=_read_within(task_predictions, rows))
     if controls is not None:
         X, names = read_controls(controls, n_rows)
         rows = replace(rows, controls=X, control_names=names)
@@ -351,12 +358,14 @@ def read_audited(
     return replace(rows, weights=rows.weights / unit, unit=unit)
 
 
-def _read_predictions(y_pred: Any) -> dict[str, tuple[Floats, Floats]]:
+def _read_predictions(
+    y_pred: Any, argument: str = "y_pred"
+) -> dict[str, tuple[Floats, Floats]]:
     if not isinstance(y_pred, dict):
-        return {MODEL: read_ranked(y_pred, "y_pred")}
+        return {MODEL: read_ranked(y_pred, argument)}
     if not y_pred:
         raise InputError(
-            "y_pred",
+            argument,
             "is an empty dict: a name and predictions for each model are expected, "
             '{"before": p0, "after": p1}',
         )
@@ -364,11 +373,22 @@ def _read_predictions(y_pred: Any) -> dict[str, tuple[Floats, Floats]]:
     for name in names:
         if names.count(name) > 1:  # 1 and "1"
             expected = f"has two models called {shown(name)}: each needs its own name"
-            raise InputError("y_pred", expected)
+            raise InputError(argument, expected)
     return {
-        str(name): read_ranked(values, f"y_pred[{name!r}]")
+        str(name): read_ranked(values, f"{argument}[{name!r}]")
         for name, values in y_pred.items()
     }
+
+
+def _read_within(task_predictions: Any, rows: ScoredRows) -> dict[str, Floats]:
+    argument = "task_predictions"
+    read = _read_predictions(task_predictions, argument)
+    if list(read) != list(rows.predicted):
+        expected = f"must name the predictions {listed([*rows.predicted])}, as y_pred"
+        raise InputError(argument, expected, listed([*read]))
+    for _, exact in read.values():
+        check_lengths(rows.n_given, **{argument: exact})
+    return {name: exact for name, (_, exact) in read.items()}
 
 
 def _with_references(
