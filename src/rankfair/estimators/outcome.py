@@ -380,12 +380,16 @@ class TradeOff:
         """Return the same for a file: a table of many ε instead of the rows."""
         if self.by_row is None:
             return self
-        last, came, reached = self.multiplier(self.with_epsilon(0.0))
-        if not reached and abs(came - self.constraint.middle) > SURE:  # the least gap may lie farther on
+        # Ties of many rows may jump over 0 itself.
+        for least in (0.0, SURE):
+            last, _, reached = self.multiplier(self.with_epsilon(least))
+            if reached:
+                break
+        if not reached:  # the least gap may lie farther on
             last = self.cap[0 if last < 0 else 1]
         rows = [self._row(x, self.by_row) for x in np.linspace(0.0, last, POINTS)]
         if reached:
-            rows[-1] = rows[-1]._replace(epsilon=0.0)
+            rows[-1] = rows[-1]._replace(epsilon=least)
         return replace(self, by_row=None, table=np.array(sorted(rows)))
 
     def _row(self, x: float, by_row: TradeOffRows) -> TradeOffRow:
