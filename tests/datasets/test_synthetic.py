@@ -1,7 +1,5 @@
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from rankfair.datasets.synthetic import (
     make_biased_tasks,
@@ -67,12 +65,9 @@ def test_the_seed_and_the_sizes_decide_the_rows():
     assert not np.array_equal(first.X, other.X)
     data = make_biased_tasks(3, [1, 7, 2], random_state=0)
     assert data.tasks.tolist() == ["1"] + ["2"] * 7 + ["3"] * 2
-
-
-def test_both_groups_are_present_in_the_smallest_data():
-    for seed in range(20):
-        data = make_biased_tasks(1, 2, random_state=seed)
-        assert set(data.sensitive) == {"0", "1"}
+    # Both groups are present in the smallest data.
+    smallest = [make_biased_tasks(1, 2, random_state=seed) for seed in range(10)]
+    assert all(set(data.sensitive) == {"0", "1"} for data in smallest)
 
 
 @pytest.mark.parametrize(
@@ -82,12 +77,9 @@ def test_both_groups_are_present_in_the_smallest_data():
         ({"n_per_task": 2.5}, "n_per_task must be a whole"),
         ({"n_tasks": 2, "n_per_task": [3]}, "each of the 2 tasks; got 1 sizes"),
         ({"n_tasks": 2, "n_per_task": [3, 0]}, "whole number ≥ 1; got 0"),
-        ({"n_per_task": "ab"}, "n_per_task must be a whole"),
         ({"auc": 1.0}, "auc must be strictly between 0 and 1; got 1.0"),
-        ({"auc": float("nan")}, r"auc must be a number in \[0, 1"),
         ({"signal": 1.5}, "signal must be a number in"),
         ({"task_spread": -0.1}, "task_spread must be a number ≥ 0"),
-        ({"random_state": -1}, "random_state must be None"),
         ({"backend": "arrow"}, "backend must be"),
     ],
 )
@@ -96,26 +88,22 @@ def test_bad_arguments_are_named(arguments, sentence):
         make_biased_tasks(**arguments)
 
 
-values = st.lists(st.integers(0, 6), min_size=1, max_size=12)
+def test_pairs_auc_counts_pairs():
+    rng = np.random.default_rng(0)
+    for sizes in ((1, 1), (1, 9), (12, 7), (40, 30)):
+        a, b = (rng.integers(0, 7, n).astype(float) for n in sizes)
+        wins = (a[:, None] > b).sum() + 0.5 * (a[:, None] == b).sum()
+        assert pairs_auc(a, b) == pytest.approx(wins / (a.size * b.size))
 
 
-@given(values, values)
-def test_pairs_auc_counts_pairs(a, b):
-    a, b = np.array(a, float), np.array(b, float)
-    wins = (a[:, None] > b).sum() + 0.5 * (a[:, None] == b).sum()
-    assert pairs_auc(a, b) == pytest.approx(wins / (a.size * b.size))
-
-
-def test_raise_share_touches_that_share_of_group_a_only():
+def test_raised_rows_are_of_group_a_and_as_many_as_asked():
     y, in_a = np.arange(1.0, 101.0), np.arange(100) < 50
     raised = raise_share(y, in_a, 1.75, 0.56, np.random.default_rng(0))
     moved = raised != y
     assert moved.sum() == 28
     assert not moved[~in_a].any()
     np.testing.assert_allclose(raised[moved], 1.75 * y[moved])
-
-
-def test_raise_lowest_stops_as_soon_as_the_auc_is_reached():
+    # The lowest, until the AUC is reached.
     rng = np.random.default_rng(0)
     y, in_a = rng.uniform(1, 2, 60), np.arange(60) < 30
     raised = raise_lowest(y, in_a, 3.0, 0.8)

@@ -37,41 +37,33 @@ def test_several_files_are_one_table_with_the_name_of_each(tmp_path):
         load(files, ROLES, Reading(file_column="age"))
     with pytest.raises(TableError, match="named twice"):
         load([files[0], str(tmp_path / "." / "a.csv")], ROLES, PLAIN)
-
-
-@pytest.mark.parametrize(
-    ("change", "sentence"),
-    [
-        (lambda c: c.pop("age"), 'no column "age", which .* has'),
-        (lambda c: c.update(more=c["age"]), 'no column "more", which .* has'),
-        (lambda c: c.update(age=["old"] * len(c["age"])), "--text age"),
-    ],
-)
-def test_files_that_differ_are_refused(tmp_path, change, sentence):
-    other = people(n=10, seed=1)
-    change(other)
-    files = [pay_csv(tmp_path, n=10), write_csv(tmp_path / "b.csv", other)]
-    with pytest.raises(TableError, match=sentence):
-        load(files, ROLES, PLAIN)
+    data = people(n=10, seed=1)
+    for change, sentence in (
+        ({"more": data["age"]}, 'no column "more", which .* has'),
+        ({"age": ["old"] * 10}, "--text age"),
+    ):
+        other = write_csv(tmp_path / "c.csv", data | change)
+        with pytest.raises(TableError, match=sentence):
+            load([files[0], other], ROLES, PLAIN)
+    other = write_csv(tmp_path / "d.csv", {k: data[k] for k in data if k != "age"})
+    with pytest.raises(TableError, match=r'no column "age", which .* has'):
+        load([files[0], other], ROLES, PLAIN)
 
 
 @pytest.mark.parametrize(
     ("roles", "sentence"),
     [
-        (Roles("a", sensitive=("a",)), 'sensitive_features names column "a", as y'),
-        (Roles(sensitive=("a", "a")), '"a", as sensitive_features'),
-        (Roles(features=("a",), drop=("a",)), 'drop names column "a", as features'),
+        (Roles("pay", sensitive=("pay",)), 'features names column "pay", as y'),
+        (Roles(sensitive=("age", "age")), '"age", as sensitive_features'),
+        (Roles(features=("age",), drop=("age",)), 'column "age", as features'),
+        (Roles("pay", features=("agee",)), r'"agee"\. Did you mean "age"'),
+        (Roles("pay", drop=("agee",)), r'"agee"\. Did you mean "age"'),
     ],
 )
-def test_a_column_has_one_role(roles, sentence):
+def test_a_column_is_there_and_has_one_role(tmp_path, roles, sentence):
     with pytest.raises(ValueError, match=sentence):
         roles.check()
-
-
-@pytest.mark.parametrize("more", [{"features": ("agee",)}, {"drop": ("agee",)}])
-def test_misspelt_columns_are_named(tmp_path, more):
-    with pytest.raises(TableError, match=r'no column "agee"\. Did you mean "age"'):
-        load([pay_csv(tmp_path)], Roles(target="pay", **more), PLAIN)
+        load([pay_csv(tmp_path)], roles, PLAIN)
 
 
 def test_rows_with_empty_cells_are_dropped_and_counted(tmp_path):
@@ -112,22 +104,20 @@ def test_a_group_that_may_mean_unknown_is_named(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("name", "labels", "said"),
+    ("labels", "said"),
     [
-        ("gender", ("f", "F"), '"gender" has "F", "f", which differ only in spaces, '),
-        ("job", ("cook", "cook "), '"job" has "cook", "cook ", which differ only in'),
+        (("f", "F"), '"gender" has "F", "f", which differ only in spaces, '),
         # A letter and its accent one by one, and signs that are not seen.
-        ("gender", ("née", "ne\u0301e"), r"'ne\u0301e', 'n\xe9e'"),
-        ("gender", ("née", "née\u200b"), '"née", "née[U+200B]"'),
-        ("gender", ("née", "\ufeffnée"), '"née", "[U+FEFF]née"'),
-        ("gender", ("née", "née\u00a0"), '"gender" has '),
-        ("gender", ("née", "ｎée"), '"gender" has '),
-        ("gender", ("née", "\u200bN/A"), "not known"),
-        ("gender", ("née", "nee", "ne"), None),
+        (("née", "ne\u0301e"), r"'ne\u0301e', 'n\xe9e'"),
+        (("née", "née\u200b"), '"née", "née[U+200B]"'),
+        (("née", "née\u00a0"), '"gender" has '),
+        (("née", "ｎée"), '"gender" has '),
+        (("née", "\u200bN/A"), "not known"),
+        (("née", "nee", "ne"), None),
     ],
 )
-def test_labels_that_look_alike_are_noted(tmp_path, name, labels, said):
-    data = {**people(n=30), name: (labels * 15)[:30]}
+def test_labels_that_look_alike_are_noted(tmp_path, labels, said):
+    data = {**people(n=30), "gender": (labels * 15)[:30]}
     notes = load([write_csv(tmp_path / "a.csv", data)], ROLES, PLAIN).notes
     assert len(notes) == (said is not None)
     assert said is None or said in notes[0]
@@ -147,8 +137,7 @@ def test_columns_that_are_not_used_stop_nothing_and_are_not_told_of(tmp_path):
     odd = {"amount": ['"1,000"', '"2,000"'] * 10, "zip": ["00123", "04567"] * 10}
     csv = write_csv(tmp_path / "a.csv", {**people(n=20), **odd})
     named = replace(ROLES, features=("age",))
-    dropped = replace(ROLES, drop=("amount", "zip"))
-    for roles in (named, dropped, replace(ROLES, features=())):
+    for roles in (named, replace(ROLES, drop=("amount", "zip"))):
         table = load([csv], roles, PLAIN)
         assert table.notes == ()
         assert table["amount"].tolist()[:2] == ["1,000", "2,000"]
@@ -162,9 +151,7 @@ def test_columns_that_are_not_used_stop_nothing_and_are_not_told_of(tmp_path):
             load([csv], roles, reading)
     (note,) = load([csv], replace(ROLES, drop=("amount",)), PLAIN).notes
     assert note.startswith('Read column "zip" as text')
-
-
-def test_columns_that_are_not_used_may_differ_in_kind(tmp_path):
+    # They may differ in kind.
     data = people(n=3)
     first = write_csv(tmp_path / "a.csv", {**data, "note": [1.5, 24, 3]}, [(2, "note")])
     other = write_csv(tmp_path / "b.csv", {**data, "note": ["x", "007", "y"]})
@@ -185,14 +172,11 @@ def column(cells):
         (column([f"E{7 * i + 10_000}" for i in range(30)]), True),
         (column([f"E{7 * i + 1_000}" for i in range(30)]), False),
         (column([f"E{i}" for i in range(1000, 1030)]), True),
-        (column(["E", *(f"E{i}" for i in range(1000, 1030))]), False),
         (column([f"{'EF'[i % 2]}{i}" for i in range(1000, 1030)]), False),
         (column([f"00{i % 20}" for i in range(30)]), False),
-        (column([None, *(f"{i:03d}" for i in range(30))]), True),
         (column([f"{i:03d}" for i in range(19)]), False),
         (np.append(np.arange(30.0), np.nan), True),
         (np.arange(30.0) + 0.5, False),
-        (3 * np.arange(30.0) + 10_000, True),
         (3 * np.arange(30.0) + 1_000, False),
         (-np.arange(30.0), False),
         (np.append(np.arange(10_000, 10_099), 10_000), True),
@@ -221,10 +205,8 @@ def test_dates_are_told_from_other_text(cells, are):
 def test_who_asks_for_an_identifier_gets_it(tmp_path):
     code = [f"{i:03d}" for i in range(30)]
     more = {"code": code, "n": range(30), "hired": ["2024-01-31"] * 30}
-    table = load(
-        [write_csv(tmp_path / "a.csv", {**people(n=30), **more})], ROLES, PLAIN
-    )
-    assert any('"code"' in note for note in table.notes)
+    file = write_csv(tmp_path / "a.csv", {**people(n=30), **more})
+    table = load([file], ROLES, PLAIN)
     left, roles = without_identifiers(table, ROLES)
     assert roles.predictors(table.names) == ("age", "education")
     assert left.notes == (
@@ -236,4 +218,3 @@ def test_who_asks_for_an_identifier_gets_it(tmp_path):
     assert roles.predictors(table.names) == ("age", "education", "code", "n", "hired")
     only = replace(ROLES, features=("code",), kept=("n",))
     assert without_identifiers(table, only) == (table, only)
-    assert only.predictors(table.names) == ("code", "n")

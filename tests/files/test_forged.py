@@ -69,7 +69,6 @@ NO_ARRAY = "no .npy array"
         ("arrays/0.npy", HUGE, "bytes follow"),
         ("arrays/0.npy", ONE + b"more", "bytes follow"),
         ("arrays/0.npy", ONE.replace(b"<f8", b"<f\xff"), NO_ARRAY),
-        ("arrays/0.npy", ONE.replace(b"{'d", b"{(d"), NO_ARRAY),
         ("arrays/0.npy", npy(np.zeros(2, "U3")), NO_ARRAY),
         ("arrays/0.npy", npy(np.zeros((3, 2), order="F")), NO_ARRAY),
         (COEF_FILE, npy(np.zeros((2, 5))), "coef_ should be finite numbers"),
@@ -80,31 +79,16 @@ NO_ARRAY = "no .npy array"
 def test_a_forged_member_is_refused(name, content, said):
     with pytest.raises(ModelFileError, match=said):
         model_of(tampered(RAW, {name: content}))
-    same = model_of(tampered(RAW, {}))
-    np.testing.assert_array_equal(same.predict(NEW), EXPECTED)
 
 
-PROTECTED = RankFairRegressor(
-    0.1,
-    tasks="task",
-    max_iter=5,
-    sensitive_features=["z", "age"],
-    blind=False,
-    bins=2,
-)
+PROTECTED = {"sensitive_features": ["z", "age"], "blind": False, "bins": 2}
 KINDS = {
     "shared": (MultiTaskRegressor(tasks="task", penalty="shared", unseen="shared"), {}),
     "arrays": (MultiTaskRegressor(), {"tasks": FRAME["task"].to_numpy()}),
     "line": (RankFairRegressor(0.1, **NAMED), {}),
-    "both": (
-        RankFairRegressor(
-            0.1, tasks=["task", "z"], sensitive_features="z", blind=False
-        ),
-        {},
-    ),
     "strata": (StratifiedEqualMeans(**NAMED), {}),
     "covariance": (DecisionBoundaryCovariance(**NAMED), {}),
-    "protected": (PROTECTED, {}),
+    "protected": (RankFairRegressor(0.1, tasks="task", **PROTECTED), {}),
 }
 
 
@@ -122,6 +106,9 @@ def saved(name):
         return model_bytes(model.fit(frame, Y, **passed))
 
 
+GONE = object()
+
+
 def forged(raw, path, value):
     """Return the bytes with one part of the description lost or replaced."""
     body = inner = unpack(raw)[0]
@@ -129,23 +116,15 @@ def forged(raw, path, value):
         inner = inner[key]
     if value is GONE:
         del inner[path[-1]]
-    else:
-        inner[path[-1]] = inner[value.same] if isinstance(value, Same) else value
+    else:  # a text in <> is what another part beside it is
+        same = isinstance(value, str) and value.startswith("<")
+        inner[path[-1]] = inner[value[1:-1]] if same else value
     return tampered(raw, {}, body)
 
 
-class Same:
-    """What another part beside it is."""
-
-    def __init__(self, part):
-        self.same = part
-
-
-GONE = object()
 N_ITER, COEF = ("fitted", "n_iter_"), ("fitted", "coef_")
 LAYOUT = ("fitted", "_layout", "$record", 1)
 NOTHING = "stands for nothing known here"
-NO_RECORD = {"$record": ["os.system", {}]}
 ENCODERS = (*LAYOUT, "protected")
 FIRST = (*ENCODERS, "$tuple", 0, "$record", 1)
 LINE = ("fitted", "_trade_off", "$record", 1)
@@ -155,7 +134,6 @@ FORGERIES = [
     ("small", ("estimator",), "os.system", "it holds a 'os.system'"),
     ("small", ("estimator",), 3, "lacks 'estimator'"),
     ("small", ("params", "other"), 1, "setting 'other'"),
-    ("small", ("fitted", "predict"), 1, "attribute 'predict'"),
     ("small", ("fitted", "__class__"), 1, "attribute '__class__'"),
     ("small", ("fitted", "beta"), 1, "attribute 'beta'"),
     ("small", COEF, None, "coef_ is of another type"),
@@ -167,38 +145,32 @@ FORGERIES = [
     ("small", N_ITER, {"$float": "1"}, NOTHING),
     ("small", N_ITER, {"$scalar": ["object", 1]}, NOTHING),
     ("small", N_ITER, {"$date": 3}, NOTHING),
-    ("small", N_ITER, {"$record": [["ridge"], {}]}, NOTHING),
-    ("small", N_ITER, NO_RECORD, NOTHING),
+    ("small", N_ITER, {"$record": ["os.system", {}]}, NOTHING),
     ("small", N_ITER, {"$decimal": "x"}, "unsound"),
     ("small", N_ITER, {"$dict": [[[], 1]]}, "unsound"),
     ("small", N_ITER, {"$record": ["ridge", {"beta": "a"}]}, "beta of a ridge"),
     ("small", ("fitted", "n_features_in_"), 1, "not there"),
     ("small", ("fitted", "n_features_in_"), "2", "of another type"),
     ("small", ("fitted", "resolution_"), 0.3, "power of two"),
-    ("small", ("fitted", "shared_coef_"), Same("coef_"), "shared_coef_ should be"),
-    ("small", ("fitted", "shared_intercept_"), None, "shared_intercept_ should be"),
+    ("small", ("fitted", "shared_coef_"), "<coef_>", "shared_coef_ should be"),
     ("small", ("fitted", "shared_intercept_"), INF, "shared_intercept_ should"),
     ("small", ("fitted", "feature_names_in_"), {"$objects": ["a"]}, "names of columns"),
     ("small", ("fitted", "feature_names_in_"), {"$objects": ["a", 1]}, "are no text"),
     ("small", (*LAYOUT, "tasks"), {"$objects": [1, 1]}, "tasks of a layout"),
     ("small", (*LAYOUT, "tasks"), {"$objects": [1]}, "coef_ should be"),
-    ("small", (*LAYOUT, "names"), {"$tuple": []}, "coef_ should be"),
     ("small", (*LAYOUT, "predictors"), {"$tuple": [-1]}, "not there"),
     ("small", (*LAYOUT, "predictors"), {"$tuple": [1]}, "reads a column twice"),
     ("small", (*LAYOUT, "task_columns"), {"$tuple": []}, "neither tasks nor predict"),
-    ("small", (*LAYOUT, "task_columns"), {}, "task_columns of a layout"),
     ("small", (*LAYOUT, "extra"), 1, "unsound"),
     ("protected", ENCODERS, None, "protected of a layout"),
     ("protected", ENCODERS, {"$tuple": []}, "differ in number"),
     ("protected", (*FIRST, "column"), 99, "no predictor"),
-    ("protected", (*FIRST, "column"), "z", "column of a group_encoder"),
     ("protected", (*FIRST, "labels"), None, r"stands for no z should be .* \(1,\)"),
     ("protected", (*FIRST, "labels"), {"$objects": ["a"]}, "one label only"),
     ("protected", (*FIRST, "labels"), {"$objects": ["a"] * 2}, "labels of a group_enc"),
     ("protected", (*LAYOUT, "predictors"), {"$tuple": []}, "no predictors"),
     ("protected", (*LAYOUT, "task_columns"), None, "does not read which"),
     ("protected", ("fitted", "tasks_"), GONE, "lacks tasks_"),
-    ("protected", ("fitted", "groups_"), GONE, "lacks groups_"),
     ("protected", ("fitted", "bin_edges_"), GONE, "lacks bin_edges_"),
     ("protected", ("fitted", "status_"), 3, "status_"),
     ("protected", ("fitted", "tasks_"), {"$objects": ["p", "q"]}, "tasks_ are not"),
@@ -208,9 +180,9 @@ FORGERIES = [
     ("strata", ("params", "n_strata"), 0, "a setting of it is unsound"),
     ("covariance", ("params", "method"), "guess", "a setting of it is unsound"),
     ("line", (*LINE, "table"), None, "no table"),
-    ("line", (*LINE, "table"), Same("intercept"), "no table"),
-    ("line", (*LINE, "coef"), Same("intercept"), "coef of its line"),
-    ("line", (*LINE, "intercept_slope"), Same("coef"), "intercept_slope of its line"),
+    ("line", (*LINE, "table"), "<intercept>", "no table"),
+    ("line", (*LINE, "coef"), "<intercept>", "coef of its line"),
+    ("line", (*LINE, "intercept_slope"), "<coef>", "intercept_slope of its line"),
 ]
 
 
@@ -286,7 +258,7 @@ def test_sizes_that_lie_and_bombs_are_refused(tmp_path):
         load_model("a\0b")
 
 
-@settings(max_examples=250)
+@settings(max_examples=120)
 @given(name=st.sampled_from([*KINDS]), seed=st.integers(0, 2**32))
 def test_whatever_is_forged_is_refused_or_works(name, seed):
     random, raw = Random(seed), saved(name)
@@ -309,33 +281,23 @@ def test_whatever_is_forged_is_refused_or_works(name, seed):
     assert model_of(model_bytes(model)).get_params().keys() == model.get_params().keys()
 
 
-def peak(call):
-    tracemalloc.start()
-    try:
-        found = call()
-        return found, tracemalloc.get_traced_memory()[1]
-    finally:
-        tracemalloc.stop()
-
-
-@pytest.mark.parametrize(
-    "labels",
-    [
-        [f"{i}" for i in range(500)] + ["z" * 100_000],
-        [f"{i:03}" + "z" * 100_000 for i in range(10)],
-    ],
-    ids=["one", "each"],
-)
-def test_long_labels_take_the_room_of_their_letters(labels):
+@pytest.mark.parametrize("n", [500, 10])
+def test_long_labels_take_the_room_of_their_letters(n):
+    """One label is long, or each of them."""
+    labels = [f"{i:03}" + "z" * 100_000 * (n == 10) for i in range(n)] + ["z" * 100_000]
     letters = sum(map(len, labels))
     tasks = np.array(labels, object).repeat(2)
     X, y = np.arange(len(tasks))[:, None] % 3.0, np.arange(len(tasks)) % 5.0
-    model = MultiTaskRegressor(beta=1.0)
-    _, fitting = peak(lambda: model.fit(X, y, tasks=tasks))
-    raw, saving = peak(lambda: model_bytes(model))
-    again, loading = peak(lambda: model_of(raw))
+    tracemalloc.start()
+    try:
+        model = MultiTaskRegressor(beta=1.0).fit(X, y, tasks=tasks)
+        raw = model_bytes(model)
+        again = model_of(raw)
+        most = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
     assert len(raw) < 3 * letters + 100_000
-    assert max(fitting, saving, loading) < 20 * letters + 10_000_000
+    assert most < 20 * letters + 10_000_000
     predicted = again.predict(X, tasks=tasks)
     np.testing.assert_array_equal(predicted, model.predict(X, tasks=tasks))
 
@@ -343,7 +305,7 @@ def test_long_labels_take_the_room_of_their_letters(labels):
 PLACES = st.integers(0, len(RAW))
 
 
-@settings(max_examples=150)
+@settings(max_examples=60)
 @given(PLACES, PLACES, st.integers(0, 7), st.binary(max_size=200))
 def test_whatever_is_damaged_is_refused_or_does_no_harm(at, other, bit, put):
     flipped = bytearray(RAW)

@@ -5,9 +5,8 @@ import sys
 
 import numpy as np
 import polars as pl
+import pyarrow.parquet
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
 from rankfair.files.read import read_file, read_table
 from rankfair.files.table import Reading
@@ -45,17 +44,14 @@ def test_numbers_are_floats_and_the_rest_is_text():
     assert table["s"].tolist() == ["01", None]
     assert table["d"].tolist() == ["2020-01-02", None]
     assert table.line(0) is None
-
-
-def test_text_and_what_means_not_known_may_be_asked_for():
-    raw = parquet_bytes(i=[12345678901234567, 2], x=[1.0, 2.0])
-    table = read_table(raw, text=["i"], columns=["i"])
-    assert table.names == ("i",)
-    assert table["i"].tolist() == ["12345678901234567", "2"]
-    raw = parquet_bytes(sex=["F", "NA", None], x=[1, 2, 3])
-    table = read_table(raw, text=["sex", "x"], missing=["NA", "3"])
+    # Text, and what means not known, may be asked for.
+    raw = parquet_bytes(sex=["F", "NA", None], x=[1, 2, 12345678901234567], y=[1, 2, 3])
+    table = read_table(
+        raw, text=["sex", "x"], missing=["NA", "2"], columns=["sex", "x"]
+    )
+    assert table.names == ("sex", "x")
     assert table["sex"].tolist() == ["F", None, None]
-    assert table["x"].tolist() == ["1", "2", None]
+    assert table["x"].tolist() == ["1", None, "12345678901234567"]
 
 
 def test_digits_are_not_lost():
@@ -74,7 +70,6 @@ def test_digits_are_not_lost():
     [
         (parquet_bytes(x=[[1], [2]]), {}, "neither numbers nor text"),
         (parquet_bytes(x=[b"a"]), {}, "neither numbers nor text"),
-        (parquet_bytes(x=[datetime.timedelta(3)]), {}, "neither numbers nor text"),
         (parquet_bytes(x=["a"]), {"numbers": ["x"]}, "not numbers"),
         (parquet_bytes(x=[float("inf")]), {}, "row 1 is infinite"),
         (parquet_bytes(x=pl.Series([], dtype=pl.Float64)), {}, "no rows"),
@@ -89,24 +84,17 @@ def test_what_cannot_be_read_is_named(raw, settings, said):
         read_table(raw, **settings)
 
 
-@pytest.fixture(scope="module")
-def same():
-    """A file with two columns of one name."""
-    pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
-    stream = io.BytesIO()
-    names = ["a", "pay", "a"]
-    pq.write_table(pa.Table.from_arrays([pa.array([1.0])] * 3, names=names), stream)
-    return stream.getvalue()
-
-
-def test_columns_of_the_same_name(same, reader):
+def test_columns_of_the_same_name(reader):
+    stream, names = io.BytesIO(), ["a", "pay", "a"]
+    table = pyarrow.Table.from_arrays([pyarrow.array([1.0])] * 3, names=names)
+    pyarrow.parquet.write_table(table, stream)
     said = r'column "a": columns 1 and 3 have the same name\. Rename'
     if reader == "polars":  # which does not say which
         said = r"cannot be read: .*'a'.*\. Rename one of them"
     with pytest.raises(TableError, match=said):
-        read_table(same)
+        read_table(stream.getvalue())
     if reader == "pyarrow":
-        assert read_table(same, columns=["pay"]).names == ("pay",)
+        assert read_table(stream.getvalue(), columns=["pay"]).names == ("pay",)
 
 
 def test_rows_beyond_memory_are_refused_before_they_are_read():
@@ -121,8 +109,7 @@ def test_without_polars_it_says_so(monkeypatch):
         read_table(SOUND)
 
 
-@settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(st.integers(4, len(SOUND) - 1))
+@pytest.mark.parametrize("cut", [4, 40, len(SOUND) // 2, len(SOUND) - 1])
 def test_a_cut_file_is_refused(cut):
     with pytest.raises(TableError):
         read_table(SOUND[:cut])
