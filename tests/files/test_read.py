@@ -294,7 +294,7 @@ def test_a_sign_that_all_cells_have_is_read_and_said(cells, settings, values, sa
     if said is not None:
         assert said in table.notes[0]
     else:
-        assert refused(raw.encode(), numbers=["x"]).column == "x"
+        assert 'column "x"' in str(refused(raw.encode(), numbers=["x"]))
 
 
 def test_settings_that_cannot_be_used_are_named():
