@@ -226,13 +226,9 @@ def test_adm_gets_to_the_exact_solution_and_depends_on_its_seed():
     ("kind", "settings", "words"),
     [
         (0, {"n_strata": 0}, "n_strata must be a whole number ≥ 1; got 0"),
-        (1, {"n_strata": "five"}, 'n_strata must be a whole number ≥ 1; got "five"'),
         (2, {"method": "exat"}, 'method must be one of "exact", "adm"; got "exat".'),
         (2, {"trade_off": 0}, "trade_off must be above 0; got 0"),
         (2, {"trade_off": -1.0}, "trade_off must be a number ≥ 0; got -1.0"),
-        (2, {"max_iter": 0}, "max_iter must be a whole number ≥ 1; got 0"),
-        (2, {"random_state": "x"}, "random_state must be None, a whole number"),
-        (0, {"blind": 1}, "blind must be True or False; got 1"),
         (1, {"beta": -1}, "beta must be a number ≥ 0; got -1"),
         (0, {"unseen": "shared", "penalty": "task"}, 'unseen "shared" needs'),
     ],
@@ -241,7 +237,5 @@ def test_bad_settings_are_refused_in_a_sentence(kind, settings, words):
     model = ALL[kind](**settings)
     assert words in sentence(model.fit, X, Y, sensitive_features=SEX)
     assert not hasattr(model, "coef_")
-    three = ALL[kind]()
-    assert "two are expected" in sentence(
-        three.fit, X, Y, sensitive_features=np.arange(N) % 3
-    )
+    three, groups = ALL[kind](), np.arange(N) % 3
+    assert "two are expected" in sentence(three.fit, X, Y, sensitive_features=groups)

@@ -75,18 +75,18 @@ def test_whole_weights_are_repeated_rows():
     weights = np.random.default_rng(0).integers(0, 3, len(Y))
     again = np.repeat(np.arange(len(Y)), weights)
     place = np.repeat(np.arange(3), len(Y) // 3)
-    splits = [
-        (np.flatnonzero(place != k), np.flatnonzero(place == k)) for k in range(3)
-    ]
-    repeated = [
-        (np.flatnonzero(place[again] != k), np.flatnonzero(place[again] == k))
-        for k in range(3)
-    ]
+
+    def folds(at):
+        return [(np.flatnonzero(at != k), np.flatnonzero(at == k)) for k in range(3)]
+
     # With an inactive band the fits are linear solves: equal but for rounding.
     settings = {"betas": BETAS, "epsilon": 0.5, "sensitive_features": "z"}
     X = FRAME.drop(columns="task")
-    one = RankFairRegressorCV(**settings, cv=splits).fit(X, Y, sample_weight=weights)
-    two = RankFairRegressorCV(**settings, cv=repeated).fit(X.iloc[again], Y[again])
+    one, two = (
+        RankFairRegressorCV(**settings, cv=folds(at)) for at in (place, place[again])
+    )
+    one.fit(X, Y, sample_weight=weights)
+    two.fit(X.iloc[again], Y[again])
     assert one.cv_results_["mse"] == pytest.approx(two.cv_results_["mse"])
     assert one.beta_ == two.beta_
 

@@ -277,7 +277,6 @@ def test_groups_reach_the_last_step_of_a_pipeline():
 @pytest.mark.parametrize(
     ("settings", "words"),
     [
-        ({"epsilon": 0.6}, "epsilon must be a number in [0, 0.5]; got 0.6"),
         ({"epsilon": 1.5, "constraints": "distribution"}, "in [0, 1]; got 1.5"),
         ({"constraints": ["rank", "mean"]}, "constraints must be one of"),
         ({"method": "lines"}, 'Did you mean "line"'),
@@ -286,14 +285,11 @@ def test_groups_reach_the_last_step_of_a_pipeline():
             'method "least" knows constraints "rank", "distribution"; got "mean". '
             'Use method="line", which knows all.',
         ),
-        ({"blind": 1}, "blind must be True or False; got 1"),
         ({"cv": {0: 1}}, "cv must be a whole number ≥ 2; got {0: 1}"),
         ({"cv": []}, "cv holds out no row that counts, in 0 folds"),
         ({"cv": ShuffleSplit(2)}, f"80 times, of {N} rows that count"),
         ({"cv": N + 1}, f"got {N + 1} for n_samples = {N}"),
-        ({"random_state": "abc"}, "random_state must be None, a whole number ≥ 0"),
         ({"cv": 5, "prefit": True}, "cv refits the estimator"),
-        ({"sensitive_features": 9}, "sensitive_features=9 is no column of X"),
     ],
 )
 def test_settings(settings, words):

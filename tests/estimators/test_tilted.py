@@ -1,7 +1,6 @@
 """What a TiltedRegressor promises, around any regressor and for any groups."""
 
 import warnings
-from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
@@ -36,9 +35,8 @@ from far_apart import (
     fair,
 )
 from rankfair import RankFairPostprocessor, RankFairRegressor, TiltedRegressor
-from rankfair.constraints import Linear, Mean, Rank, Residual
+from rankfair.constraints import Rank
 from rankfair.metrics import (
-    mean_difference,
     pairwise_rank_auc,
     rank_auc,
     rank_auc_by_group,
@@ -270,43 +268,25 @@ def test_rounding_is_no_rank(weighted, labels):
     [(three.RIDGE, 0.0, None), (three.TREES, 0.1, 3)],
     ids=["ridge", "trees"],
 )
-@pytest.mark.parametrize("kind", [Mean, Residual])
-def test_means_and_residuals(kind, base, epsilon, cv):
-    for n_groups in (2, 3):
-        z, y = np.minimum(three.Z, n_groups - 1), three.Y
-        rows = np.column_stack((three.NUMBERS, z))
-        model = three.fair(base, constraints=kind(epsilon), cv=cv, blind=False)
-        m = model.fit(rows, y).oof_predictions_
-        value = model.constraint_values_[kind.__name__.lower()]
-        off = m - (y if kind is Residual else 0)
-        apart = [abs(off[g == z].mean() - off[g != z].mean()) for g in range(n_groups)]
-        assert abs(value) == pytest.approx(max(apart) / y.std(), abs=1e-9)
-        assert (model.status_ == "infeasible") == (abs(value) > epsilon + 1e-6)
-        assert base is three.TREES or model.status_ in ("satisfied", "inactive")
+@pytest.mark.parametrize("kind", ["mean", "residual", "distribution"])
+def test_means_residuals_and_distributions(kind, base, epsilon, cv):
+    z, y = three.Z, three.Y
+    if kind == "distribution":  # of three.RIDGE at 0 it would be one value
+        epsilon = 0.1
+    model = three.fair(base, epsilon, constraints=kind, cv=cv, blind=False)
+    m = model.fit(three.X, y).oof_predictions_
+    value = abs(model.constraint_values_[kind])
+    off = m - (y if kind == "residual" else 0)
+    apart = [abs(off[g == z].mean() - off[g != z].mean()) / y.std() for g in range(3)]
+    if kind == "distribution":
+        apart = [ks_2samp(m[g == z], m[g != z]).statistic for g in range(3)]
+    assert value == pytest.approx(max(apart), abs=1e-9)
+    slack = NEAR if kind == "distribution" else 1e-6
+    assert (model.status_ == "infeasible") == (value > epsilon + slack)
+    assert base is three.TREES or model.status_ in ("satisfied", "inactive")
 
 
-def test_distributions():
-    model = three.fair(three.RIDGE, 0.1, constraints="distribution", blind=False, cv=3)
-    m, z = model.fit(three.X, three.Y).oof_predictions_, three.Z
-    far = max(ks_2samp(m[g == z], m[g != z]).statistic for g in range(3))
-    assert model.constraint_values_["distribution"] == pytest.approx(far)
-    assert model.status_ == "satisfied" and far <= 0.1 + NEAR
-
-
-def test_a_constraint_of_some_rows_and_of_one_side():
-    part = NUMBERS[:, 1] > 0
-
-    @dataclass(frozen=True)
-    class Part(Linear):
-        """Equal means among some rows, a user's own."""
-
-        def direction(self, groups):
-            g = np.zeros(len(part))
-            g[part] = super().direction(groups.take(np.flatnonzero(part)))
-            return g
-
-    m = fair(LinearRegression(), constraints=Part(0.0), cv=None).fit(X, Y).predict(X)
-    assert abs(mean_difference(None, m[part], sensitive_features=SEX[part])) < 1e-8
+def test_a_band_of_one_side():
     above = fair(constraints=Rank(0.05, side="upper")).fit(X, Y)
     assert 0.5 - PAIR <= above.rank_auc_ <= 0.55
     below = fair(epsilon=0.0, side="upper").fit(X, -Y)
@@ -359,21 +339,11 @@ def test_a_splitter_as_cv():
 # Symmetries
 
 
-@counts
-def test_rows_of_weight_zero_have_no_prediction_out_of_fold(cv):
+def test_rows_of_weight_zero_have_no_prediction_out_of_fold():
     w = np.random.default_rng(1).integers(0, 4, N)
-    model = fair(TREES, cv=cv, blind=False).fit(X, Y, sample_weight=w)
+    model = fair(TREES, cv=3, blind=False).fit(X, Y, sample_weight=w)
     np.testing.assert_array_equal(np.isnan(model.oof_predictions_), w == 0)
     assert recounted(model, weights=w) == model.rank_auc_
-
-
-@pytest.mark.parametrize("unit, far", [(1e6, 1e7), (1e100, 0.0)])
-def test_units_of_the_target_do_not_matter(unit, far):
-    model, scaled = fair().fit(X, Y), fair().fit(X, unit * Y + far)
-    np.testing.assert_allclose(
-        (scaled.predict(X) - far) / unit, model.predict(X), atol=1e-5
-    )
-    assert scaled.multiplier_ == pytest.approx(model.multiplier_, rel=1e-3)
 
 
 # Costs and interruptions
@@ -467,17 +437,11 @@ def test_combinations_of_columns():
 @pytest.mark.parametrize(
     ("settings", "told"),
     [
-        ({"epsilon": 0.6}, "epsilon must be a number in [0, 0.5]; got 0.6."),
         ({"epsilon": -1, "constraints": "mean"}, "must be a number ≥ 0; got -1."),
         ({"constraints": "rnak"}, 'Did you mean "rank"?'),
         ({"constraints": "distribution", "side": "upper"}, "has no side"),
-        ({"cv": 1}, "cv must be a whole number ≥ 2; got 1."),
-        ({"cv": N + 1}, f"got {N + 1} for n_samples = {N}"),
-        ({"blind": 1}, "blind must be True or False; got 1."),
-        ({"verbose": -1}, "verbose must be a whole number ≥ 0; got -1."),
         ({"estimator": Ridge}, "estimator must be a regressor"),
         ({"sensitive_features": "sex"}, "X is an array without column names"),
-        ({"sensitive_features": 0}, "Set bins=4"),
     ],
 )
 def test_bad_settings_are_named(settings, told):

@@ -20,14 +20,6 @@ PLAIN = Reading()
 ROLES = Roles(target="pay", sensitive=("gender",), tasks=("job",))
 
 
-def test_roles_are_read_as_what_they_are(tmp_path):
-    columns = {"job": ["01", "02"], "gender": ["1", "2"], "pay": [1, 2]}
-    table = load([write_csv(tmp_path / "a.csv", columns)], ROLES, PLAIN)
-    assert table["job"].tolist() == ["01", "02"]
-    assert table["gender"].tolist() == ["1", "2"]
-    assert table["pay"].tolist() == [1.0, 2.0]
-
-
 def test_several_files_are_one_table_with_the_name_of_each(tmp_path):
     files = [pay_csv(tmp_path, f"{name}.csv", n=10) for name in ("a", "b")]
     table = load(files, ROLES, Reading(file_column="site"))
