@@ -97,10 +97,6 @@ def test_every_module_imports_only_from_rows_above():
     assert violations(PACKAGE) == []
 
 
-def test_no_module_is_in_two_rows():
-    assert sum(map(len, ROWS)) == len(set().union(*ROWS))
-
-
 def test_the_table_of_architecture_names_every_module_in_the_order_of_the_rows():
     text = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
     cells = re.findall(r"^\| \w+ \| (`.*?) \| .* \| .* \|$", text, re.M)
@@ -141,8 +137,6 @@ def test_the_sizes_in_the_table_are_about_those_of_the_rooms():
     ("file", "code", "sentence"),
     [
         ("core/ranks.py", "import rankfair.solvers.tilt", "core imports solvers"),
-        ("datasets/a.py", "from rankfair.core import problem", "datasets imports core"),
-        ("metrics.py", "from .estimators import A", "metrics imports estimators"),
         ("solvers/tilt.py", "from ..audit import a", "solvers imports audit"),
         (
             "solvers/tilt.py",
@@ -154,7 +148,6 @@ def test_the_sizes_in_the_table_are_about_those_of_the_rooms():
             "from rankfair.core.ranks import r",
             "datasets imports core",
         ),
-        ("audit.py", "from rankfair import RankFairRegressor", "audit imports"),
         ("audit.py", "import rankfair", "audit imports the package itself"),
         ("helpers.py", "", "helpers is in no row"),
     ],
@@ -165,25 +158,6 @@ def test_a_broken_rule_is_seen(tmp_path, file, code, sentence):
     path.write_text(code)
     (found,) = violations(tmp_path / "rankfair")
     assert found.startswith(sentence)
-
-
-@pytest.mark.parametrize(
-    ("file", "code"),
-    [
-        (
-            "solvers/tilt.py",
-            "from .status import Status\nfrom ..core.ranks import count",
-        ),
-        ("core/linear.py", "from rankfair.core.blocks import each\nimport numpy"),
-        ("cli/app.py", "from rankfair import __version__, report"),
-        ("__init__.py", "from rankfair.cli import main"),
-    ],
-)
-def test_a_kept_rule_is_not_reported(tmp_path, file, code):
-    path = tmp_path / "rankfair" / file
-    path.parent.mkdir(parents=True)
-    path.write_text(code)
-    assert violations(tmp_path / "rankfair") == []
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,6 @@
 """Defaults on public datasets: how they are judged, what the page says."""
 
 import re
-from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -9,7 +8,6 @@ import pandas as pd
 import pytest
 
 from benchmarks.citizen import results
-from benchmarks.citizen.__main__ import figures_of, splits
 from benchmarks.citizen.cases import CASES, Rows
 from benchmarks.citizen.methods import METHODS, RIDGE
 from rankfair import audit
@@ -40,15 +38,6 @@ def test_a_default_holds_that_is_level_with_all_others():
     assert "plain" not in found.rivals  # it asks for nothing
 
 
-@pytest.mark.parametrize("figure", results.GAPS)
-def test_a_default_does_not_hold_whose_gap_is_larger(figure):
-    values = figures()
-    values[:, NAMES.index((RIDGE, "RankFairPostprocessor")), :, AT[figure]] += 0.02
-    found, _ = judged(values)
-    assert [each.figure for each in found.gaps if not each.held] == [figure]
-    assert not found.held
-
-
 @pytest.mark.parametrize("less, held", [(0.03, False), (0.001, True)])
 def test_a_rival_that_errs_less_is_named_with_its_gaps(less, held):
     values, rival = figures(), NAMES.index((RIDGE, "EquiPy"))
@@ -64,28 +53,12 @@ def test_a_rival_that_errs_less_is_named_with_its_gaps(less, held):
     assert ("near are: constant shift" in text) == (not held)
 
 
-def test_errors_are_corrected_for_splits_that_share_rows():
-    steps = np.random.default_rng(0).normal(size=(1, 10))
-    plain = steps.std(ddof=1) / np.sqrt(10)
-    assert results.corrected_error(steps) == pytest.approx(plain * np.sqrt(1 + 10))
-    twice = np.vstack((steps, steps))
-    assert results.corrected_error(twice) == pytest.approx(plain * np.sqrt(11 / 2))
-
-
 def rows(n=240):
     rng = np.random.default_rng(1)
     in_a = rng.random(n) < 0.5
     X = pd.DataFrame({"x0": rng.normal(size=n) + in_a, "x1": rng.normal(size=n)})
     y = X["x0"].to_numpy() + in_a + rng.normal(size=n)
     return Rows(X, rng.choice(["n", "s"], n), in_a, y)
-
-
-def test_halves_hold_each_row_out_once_a_time():
-    data = rows()
-    for (train, test), (other, again) in list(pairwise(splits(data, 2)))[::2]:
-        np.testing.assert_array_equal(train, again)
-        np.testing.assert_array_equal(test, other)
-        assert abs(data.in_a[train].mean() - data.in_a[test].mean()) < 0.02
 
 
 def test_figures_are_those_of_an_audit():
@@ -101,20 +74,6 @@ def test_figures_are_those_of_an_audit():
         assert found[AT[figure]] == pytest.approx(abs(value))
     within = own.measures["within_task_auc"].value
     assert found[AT["within"]] == pytest.approx(abs(within - 0.5))
-
-
-@pytest.mark.filterwarnings("ignore")  # of other packages
-def test_all_methods_run_that_are_installed():
-    data = rows()
-    own = tuple(each for each in METHODS if each.name != "EquiPy")
-    (train, test), *_ = splits(data, 1)
-    found = np.array(figures_of(data, train, test, own))
-    assert found.shape == (len(own), len(AT)) and np.isfinite(found).all()
-    free, fair = (
-        found[[each.name for each in own].index(name)][AT["gap"]]
-        for name in ("plain", "RankFairPostprocessor")
-    )
-    assert fair < free
 
 
 def test_the_page_has_all_datasets_and_its_own_judgement():

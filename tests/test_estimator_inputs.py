@@ -1,10 +1,8 @@
 """Rows, units and weights of any kind give the linear estimators the same model."""
 
 import numpy as np
-import pandas as pd
 import polars as pl
 import pytest
-from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.linear_model import LinearRegression
 
 from four_tasks import COLUMNS, FRAME, IN_A, NUMBERS, SEX, TASK, N, Y, fair
@@ -42,34 +40,6 @@ def test_pandas_polars_and_arrays_give_the_same_model():
     same_model(model, by_position.fit(coded, Y))
 
 
-@pytest.mark.parametrize(
-    "labels",
-    [IN_A, IN_A.astype(int), IN_A * 1.0, pd.Categorical(SEX), pl.Series(SEX)],
-    ids=["bool", "int", "float", "category", "polars"],
-)
-def test_groups_of_any_type(labels):
-    model = RankFairRegressor().fit(NUMBERS, Y, sensitive_features=labels)
-    same_model(model, RankFairRegressor().fit(NUMBERS, Y, sensitive_features=SEX))
-
-
-@pytest.mark.parametrize(
-    "X",
-    [
-        NUMBERS.astype(np.float32),
-        np.asfortranarray(NUMBERS),
-        np.repeat(NUMBERS, 2, axis=1)[:, ::2],
-        NUMBERS.tolist(),
-        np.round(NUMBERS).astype(int),
-    ],
-    ids=["float32", "fortran", "strided", "list", "int"],
-)
-def test_arrays_of_any_kind(X):
-    plain = np.array(X, dtype=np.float64, order="C")
-    model = RankFairRegressor().fit(X, Y, tasks=TASK, sensitive_features=SEX)
-    same = RankFairRegressor().fit(plain, Y, tasks=TASK, sensitive_features=SEX)
-    np.testing.assert_array_equal(model.coef_, same.coef_)
-
-
 @pytest.mark.parametrize("unit", [1e200, 1e-200])
 @pytest.mark.parametrize(("penalty", "count"), [("pool", "loo"), ("task", "train")])
 def test_units_of_the_target(unit, penalty, count):
@@ -83,7 +53,7 @@ def test_units_of_the_target(unit, penalty, count):
     )
 
 
-@pytest.mark.parametrize("penalty", ["pool", "feature", "shared"])
+@pytest.mark.parametrize("penalty", ["feature", "shared"])
 def test_whole_weights_are_repeated_rows(penalty):
     w = np.random.default_rng(3).integers(0, 3, N)
     i = np.repeat(np.arange(N), w)
@@ -94,7 +64,7 @@ def test_whole_weights_are_repeated_rows(penalty):
     np.testing.assert_allclose(weighted, repeated, rtol=1e-6, atol=1e-6)
 
 
-@pytest.mark.parametrize("penalty", ["pool", "task", "ridge"])
+@pytest.mark.parametrize("penalty", ["pool", "task"])
 def test_whole_weights_are_repeated_rows_to_the_constraint(penalty):
     w = np.random.default_rng(3).integers(0, 3, N)
     i = np.repeat(np.arange(N), w)
@@ -118,7 +88,7 @@ def test_whole_weights_are_repeated_rows_to_the_constraint(penalty):
     ],
     ids=["constant column", "duplicate column", "constant X", "wide"],
 )
-@pytest.mark.parametrize("penalty", ["pool", "task", "ridge"])
+@pytest.mark.parametrize("penalty", ["pool", "task"])
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.filterwarnings("ignore:X has 4 distinct rows:UserWarning")
 def test_degenerate_features_are_handled(X, penalty):
@@ -164,18 +134,6 @@ def test_weights_may_be_of_any_size(size, penalty, standardize, n_groups, constr
     assert model.coef_ == pytest.approx(usual.coef_, rel=0.1, abs=0.1)
 
 
-@pytest.mark.parametrize("penalty", ["ridge", "task"])
-def test_a_weight_of_the_penalty_beyond_all_digits_is_none(penalty):
-    y = NUMBERS.sum(axis=1)
-    found = [
-        MultiTaskRegressor(penalty=penalty, beta=beta)
-        .fit(NUMBERS, y + NUMBERS[:, 0] ** 2)
-        .coef_
-        for beta in (0.0, 1e-200)
-    ]
-    np.testing.assert_allclose(*found, atol=1e-12)
-
-
 # Predictions that no float holds
 
 
@@ -205,19 +163,3 @@ def test_predictions_too_large_to_be_numbers_are_refused(model):
     new[1:3] = 1.7e308
     with pytest.raises(ValueError, match=r"\b2 (of 5 predictions are too large|inf)"):
         model.predict(new, **given)
-
-
-class First(RegressorMixin, BaseEstimator):
-    """Predicts the first column."""
-
-    def fit(self, X, y):
-        return self
-
-    def predict(self, X):
-        return X[:, 0]
-
-
-def test_maps_are_not_learnt_on_predictions_that_cannot_be_squared():
-    model = RankFairPostprocessor(First(), 0.1, method="shift")
-    with pytest.raises(ValueError, match=r"prediction has values of up to .*e\+308"):
-        model.fit(1e308 * np.sign(NUMBERS), Y, sensitive_features=SEX)

@@ -50,10 +50,7 @@ def moved(X, y, where):
     return X + FAR * ("X" in where), y + FAR * ("y" in where)
 
 
-WHERE = pytest.mark.parametrize("where", ["X", "y", "Xy"])
-
-
-@WHERE
+@pytest.mark.parametrize("where", ["X", "y", "Xy"])
 @pytest.mark.parametrize(("weighted", "beta"), [(False, 30.0), (True, 0.0)])
 def test_fits_are_scikit_learn_s_on_centred_data(where, weighted, beta):
     X, y, _ = rows()
@@ -70,13 +67,12 @@ def test_fits_are_scikit_learn_s_on_centred_data(where, weighted, beta):
     )
 
 
-@pytest.mark.parametrize("where", ["Xy"])
 @pytest.mark.parametrize("name", MODELS)
-def test_models_are_as_good_far_from_zero(name, where):
+def test_models_are_as_good_far_from_zero(name):
     X, y, groups = rows()
-    far_X, far_y = moved(X, y, where)
+    far_X, far_y = moved(X, y, "Xy")
     errors, states = [], []
-    for features, target, origin in ((X, y, 0.0), (far_X, far_y, FAR * ("y" in where))):
+    for features, target, origin in ((X, y, 0.0), (far_X, far_y, FAR)):
         model = MODELS[name].fit(features, target, sensitive_features=groups)
         given = {}
         if isinstance(model, RankFairPostprocessor):
@@ -87,16 +83,15 @@ def test_models_are_as_good_far_from_zero(name, where):
     assert errors[1] == pytest.approx(errors[0], rel=0.02)
 
 
-@pytest.mark.parametrize("where", ["Xy"])
 @pytest.mark.parametrize("n_rows", [900, 140_000])
-def test_streamed_fits_are_as_good_far_from_zero(where, n_rows, tmp_path):
+def test_streamed_fits_are_as_good_far_from_zero(n_rows, tmp_path):
     X, y, groups = rows(n_rows)
     task = np.arange(n_rows) % 3
     model = RankFairRegressor(
         EPSILON, sensitive_features="z", tasks="task", penalty="ridge", count="train"
     )
     found = []
-    for place, (features, target) in enumerate(((X, y), moved(X, y, where))):
+    for place, (features, target) in enumerate(((X, y), moved(X, y, "Xy"))):
         frame = pd.DataFrame(features, columns=list("abc"))
         frame = frame.assign(y=target, z=groups, task=task)
         frame.to_parquet(tmp_path / f"{place}.parquet")
@@ -110,7 +105,7 @@ def test_streamed_fits_are_as_good_far_from_zero(where, n_rows, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("value", "n_rows"), [(1 / 3, 300), (7.0, 300), (1e6 + 0.1, 300), (0.1, 100_003)]
+    ("value", "n_rows"), [(1 / 3, 300), (1e6 + 0.1, 300), (0.1, 20_003)]
 )
 def test_a_constant_is_one_whatever_its_mean_is_rounded_to(value, n_rows):
     X, y, groups = rows(n_rows)

@@ -9,7 +9,6 @@ import pytest
 
 from rankfair import MultiTaskRegressor, RankFairRegressor, audit, metrics, stream
 from rankfair.stats.certificate import certify
-from rankfair.stats.independence import independence_test
 
 RNG = np.random.default_rng(0)
 N = 60
@@ -140,11 +139,3 @@ def test_certificates_tell_them_apart():
     found = certify(Counts(), rows, sensitive_features=GROUPS)
     expected = metrics.rank_auc(None, SMALL, sensitive_features=GROUPS)
     assert found.auc == pytest.approx(expected)
-
-
-def test_tests_of_independence_tell_them_apart():
-    own, other = (
-        independence_test(values, GROUPS, nature="ordinal")
-        for values in (SMALL, LARGE + SMALL)
-    )
-    assert own == other

@@ -35,19 +35,6 @@ def test_the_page_shows_that_left_out_counts_are_near_one_half():
     assert all(value > 0.02 for value, _ in alone)
 
 
-def test_the_page_shows_what_the_density_direction_does_to_means_and_shapes():
-    rows = {(data, name): figures(cells) for data, name, *cells in shown("optimum")}
-    assert [*rows] == [(d, name) for d in script.REAL for name in script.DIRECTIONS]
-    for data in script.REAL:
-        (rmse, _), _, (md, _), (ks, _) = rows[data, "mean (default)"]
-        (rmse_d, _), _, (md_d, _), (ks_d, _) = rows[
-            data, "density (the paper's problem)"
-        ]
-        assert rmse_d < rmse < 1.06 * rmse_d
-        assert abs(md_d) > 2 * abs(md)
-        assert ks_d > 1.2 * ks
-
-
 @pytest.mark.usefixtures("real_data")
 def test_a_small_run_writes_the_page_with_its_pictures(tmp_path):
     script.write(argparse.Namespace(seeds=2, sizes=(10,), bootstraps=2, out=tmp_path))

@@ -45,7 +45,7 @@ samples = st.lists(
 # Against references
 
 
-@settings(max_examples=30)
+@settings(max_examples=15)
 @given(samples)
 def test_rank_auc_is_scikit_learns_with_a_as_the_positive_class(sample):
     m, z, w = sample
@@ -54,7 +54,7 @@ def test_rank_auc_is_scikit_learns_with_a_as_the_positive_class(sample):
     assert weighted == pytest.approx(roc_auc_score(z, m, sample_weight=w))
 
 
-@settings(max_examples=30)
+@settings(max_examples=15)
 @given(samples)
 def test_impact_rank_ratio_is_that_of_the_mean_ranks(sample):
     m, z, _ = sample
@@ -90,43 +90,19 @@ def test_whole_weights_are_repeated_rows(metric):
     assert zero == pytest.approx(metric(Y[:40], M[:40], sensitive_features=Z[:40]))
 
 
-def test_swapping_the_groups_turns_the_sign():
-    swapped = 1 - Z
-    assert rank_auc(Y, M, sensitive_features=Z) == pytest.approx(
-        1 - rank_auc(Y, M, sensitive_features=swapped)
-    )
-    assert impact_rank_ratio(Y, M, sensitive_features=Z) == pytest.approx(
-        1 / impact_rank_ratio(Y, M, sensitive_features=swapped)
-    )
-    for metric in (mean_difference, balanced_residuals):
-        there, back = (metric(Y, M, sensitive_features=z) for z in (Z, swapped))
-        assert there == pytest.approx(-back)
-
-
 @pytest.mark.parametrize(
     "labels",
     [
         np.where(Z == 1, "M", "F"),
         Z.astype(bool),
-        Z.astype(float),
-        pd.Series(np.where(Z == 1, "M", "F"), dtype="category"),
         pl.Series(np.where(Z == 1, "M", "F")),
         Z.reshape(-1, 1),
-        Z.tolist(),
     ],
-    ids=["str", "bool", "float", "category", "polars", "column", "list"],
+    ids=["str", "bool", "polars", "column"],
 )
 def test_labels_of_any_type(labels):
     value = rank_auc(pd.Series(Y), pl.Series(M), sensitive_features=labels)
     assert value == rank_auc(Y, M, sensitive_features=Z)
-
-
-@pytest.mark.parametrize("unit", [1e200, 1e-200])
-def test_units_do_not_matter(unit):
-    assert rmse(Y * unit, M * unit) == pytest.approx(unit * rmse(Y, M))
-    assert rank_auc(None, M * unit, sensitive_features=Z) == pytest.approx(
-        rank_auc(None, M, sensitive_features=Z)
-    )
 
 
 # Bad input
@@ -246,11 +222,6 @@ def test_scorers_can_be_pickled_and_shown():
     copied = pickle.loads(pickle.dumps(original))
     assert repr(copied) == "scorer('rank_auc', sensitive_features='z')"
     assert copied(READER, X, Y) == original(READER, X, Y)
-
-
-def test_scorers_without_groups_say_what_to_do():
-    with pytest.raises(ValueError, match=r"scorer\('rank_auc'\) has no groups. Name"):
-        scorer("rank_auc")(READER, X, Y)
 
 
 def test_unknown_scorers_and_requests():

@@ -52,17 +52,6 @@ def test_changes_are_valid_and_leave_docstrings_types_and_words_alone():
     assert len({each.apply(TOY.encode()) for each in found}) == len(found)
 
 
-def test_names_stay_when_lines_move_and_the_draw_with_them():
-    found = tool.mutants("room/most.py", TOY.encode())
-    moved = tool.mutants("room/most.py", b"import os\n\n" + TOY.encode())
-    assert [each.name for each in moved] == [each.name for each in found]
-    drawn = tool.draw(moved, count=5, least=1)
-    assert [each.name for each in drawn] == [
-        each.name for each in tool.draw(found, count=5, least=1)
-    ]
-    assert len(drawn) == 5
-
-
 def test_what_tests_notice_is_killed(tmp_path):
     folder, tests = tmp_path / "src" / "toy" / "room", tmp_path / "tests"
     folder.mkdir(parents=True)

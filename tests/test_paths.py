@@ -14,7 +14,7 @@ from sklearn.ensemble import VotingRegressor
 from sklearn.exceptions import NotFittedError, UnsetMetadataPassedError
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import Ridge
-from sklearn.model_selection import GridSearchCV, GroupKFold, KFold, RepeatedKFold
+from sklearn.model_selection import KFold, RepeatedKFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
@@ -161,10 +161,7 @@ def test_a_wrapped_model_has_the_epsilon_of_what_it_wraps():
     assert wrapped.column("status").tolist() == plain.column("status").tolist()
     named = RankFairRegressor(sensitive_features="z", **PLAIN)
     steps = make_pipeline(FunctionTransformer(), named)
-    search = GridSearchCV(steps, {"rankfairregressor__beta": [1.0]}, cv=2)
     frame = FRAME.drop(columns="task")
-    found = path_of(search, frame, epsilons=[0.1]).column("status").tolist()
-    assert found == path_of(named, frame, epsilons=[0.1]).column("status").tolist()
     # Nobody knows which is the copy.
     several = VotingRegressor([("fair", steps)])
     (row,) = path_of(several, frame, sensitive_features="z", epsilons=[0.1]).rows
@@ -174,8 +171,8 @@ def test_a_wrapped_model_has_the_epsilon_of_what_it_wraps():
 # Folds
 
 
-@pytest.mark.parametrize("n_folds", [2, 5])
-def test_folds_leave_rows_of_every_task_to_learn_from(n_folds):
+def test_folds_leave_rows_of_every_task_to_learn_from():
+    n_folds = 3
     rng = np.random.default_rng(0)
     codes, in_a = rng.integers(0, 25, 80), rng.random(80) < 0.4
     fold = np.full(80, -1)
@@ -337,7 +334,6 @@ def test_rows_keep_the_names_of_their_columns():
     ("settings", "sentence"),
     [
         ({"model": Ridge()}, "one parameter epsilon.* Ridge has none"),
-        ({"model": object()}, "object has none"),
         ({"model": RankFairRegressor}, "is the class RankFairRegressor: a model is"),
         (
             {"model": make_pipeline(RankFairRegressor(), RankFairRegressor())},
@@ -347,9 +343,7 @@ def test_rows_keep_the_names_of_their_columns():
             {"model": clone(MODEL).set_params(constraints="mean"), "epsilons": None},
             "epsilons is needed with constraints=",
         ),
-        ({"epsilons": []}, "epsilons must be a list of values to try"),
         ({"epsilons": [0.1, -1]}, "each of epsilons must be a number ≥ 0; got -1"),
-        ({"epsilons": 0.1}, "epsilons must be a list of values to try; got 0.1"),
         (
             {
                 "model": RankFairRegressor(
@@ -359,47 +353,24 @@ def test_rows_keep_the_names_of_their_columns():
             r'brings its own epsilon.* Use constraints=\["rank", "mean"\]',
         ),
         ({"cv": 1}, "cv must be a whole number ≥ 2; got 1"),
-        ({"cv": True}, "cv must be a whole number ≥ 2; got True"),
-        (
-            {"cv": GroupKFold(3)},
-            r"got GroupKFold.* 'groups' .* cv=list\(splitter.split\(X, y, groups\)\)",
-        ),
         ({"cv": [np.arange(5)]}, "cv must split these rows; got"),
         ({"cv": []}, "cv holds out no row that counts, in 0 folds"),
         ({"cv": [(np.arange(9), [])]}, "cv holds out no row that counts, in 1 fold"),
         ({"cv": [([], np.arange(180))]}, "cv leaves no row to learn from"),
         ({"cv": [([0], [5, 180])]}, "whole numbers from 0 to 179, .* got 180"),
-        ({"cv": [([0], [-1])]}, "whole numbers from 0 to 179, .* got -1"),
-        ({"cv": [([0], [0.5])]}, "whole numbers from 0 to 179, .* got 0.5"),
         ({"cv": [([True], [3])]}, "masks of all 180 rows; got True"),
         (
             {"cv": RepeatedKFold(n_splits=3, n_repeats=2, random_state=0)},
             "cv holds out 180 rows more than once, up to 2 times",
         ),
-        (
-            {"cv": [([0, 1, 2], [2, 3]), ([4, 5], [0, 6])]},
-            "cv holds out 1 row in fold 0 that it learns from there too",
-        ),
         ({"cv": 1000}, "cv needs as many rows as folds; got 1000 for n_samples = 180"),
-        ({"random_state": -1}, "random_state must be None"),
         ({"model": RankFairRegressor(tasks="task")}, "sensitive_features is missing"),
-        (
-            {"model": RankFairRegressor(sensitive_features=["task", "z"])},
-            "has 2 columns: one feature is expected",
-        ),
-        ({"X": NUMBERS[:10]}, "y has 180 values, but there are 10 rows"),
         ({"tasks": np.arange(180)}, "cv holds out no row"),
     ],
 )
 def test_bad_input_gets_a_sentence(settings, sentence):
     with pytest.raises(ValueError, match=sentence):
         path_of(**settings)
-
-
-def test_folds_are_numbers_or_masks():
-    folds = list(KFold(3, shuffle=True, random_state=0).split(Y))
-    masks = [(np.isin(np.arange(len(Y)), train), test) for train, test in folds]
-    assert path_of(cv=masks, epsilons=[0.1]) == path_of(cv=folds, epsilons=[0.1])
 
 
 # One fit, each row left out
@@ -463,7 +434,7 @@ def test_models_that_are_no_line_have_five_folds_by_default(model):
 
 def test_folds_leave_a_row_of_every_group_to_learn_from():
     rng = np.random.default_rng(0)
-    for _ in range(40):
+    for _ in range(9):
         codes, in_a = rng.integers(0, 4, 30), np.arange(30) < 2
         groups = np.column_stack((in_a.astype(int), rng.integers(-1, 12, 30)))
         folds = make_folds(3, codes, groups, rng)

@@ -3,12 +3,8 @@
 import re
 from pathlib import Path
 
-import numpy as np
-import pytest
-
 from benchmarks import simulate_certificate as certificate
 from benchmarks import simulate_intervals as intervals
-from benchmarks.cells import added, parts_of
 
 DOCS = Path(__file__).parents[1] / "docs"
 
@@ -45,14 +41,3 @@ def test_cells_outside_are_named():
     low = intervals.Tally(100, 90, 2, 20.0, 94, 60)
     text = intervals.opening({(design, auc): low})
     assert "Outside: 10 v 10 rows at AUC 0.5 (90.0 %)." in text
-
-
-@pytest.mark.parametrize("script", [certificate, intervals])
-def test_parts_of_a_cell_add_up_to_the_cell(script):
-    design, auc = script.DESIGNS[0], 0.7
-    parts = [script.simulate(design, auc, n, (0, n)) for n in parts_of(5, 2)]
-    whole = added(parts)
-    assert [part.sets for part in parts] == [3, 2] and whole.sets == 5
-    np.testing.assert_allclose(whole, np.sum(parts, axis=0))
-    again = script.simulate(design, auc, 3, (0, 3))
-    assert again == parts[0]

@@ -20,6 +20,7 @@ IMAGES = ROOT / "docs" / "images"
 DEMO, WAGES = IMAGES / "frontier.svg", IMAGES / "wages.svg"
 
 PYTHON = re.compile(r"```python\n(?P<code>.*?)```\n\n```text\n(?P<shown>.*?)```", re.S)
+END = "-- end of a block --"
 CONSOLE = re.compile(r"```console\n(?P<lines>.*?)```", re.S)
 WRITTEN = (ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")))
 PAGES = [
@@ -33,13 +34,22 @@ PAGES = [
 
 def refreshed(text: str, folder: Path) -> str:
     """Return a page with every output made anew; commands run in `folder`."""
-    text = PYTHON.sub(lambda found: _python(found, folder), text)
+    codes = [found["code"] for found in PYTHON.finditer(text)]
+    printed = iter(_python(codes, folder))
+    text = PYTHON.sub(
+        lambda found: f"```python\n{found['code']}```\n\n```text\n{next(printed)}```",
+        text,
+    )
     return CONSOLE.sub(lambda found: _console(found["lines"], folder), text)
 
 
-def _python(found: re.Match[str], folder: Path) -> str:
-    printed = _run([sys.executable, "-c", found["code"]], folder)
-    return f"```python\n{found['code']}```\n\n```text\n{printed}```"
+def _python(codes: list[str], folder: Path) -> list[str]:
+    """Run blocks, each with names of its own, in one process; return their outputs."""
+    if not codes:
+        return []
+    run = f"exec(code, {{'__name__': '__main__'}}); print({END!r})"
+    printed = _run([sys.executable, "-c", f"for code in {codes!r}: {run}"], folder)
+    return printed.split(f"{END}\n")[:-1]
 
 
 def _console(lines: str, folder: Path) -> str:
