@@ -1,4 +1,3 @@
-import narwhals as nw
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -6,7 +5,6 @@ import pytest
 
 from rankfair.input.frames import open_table
 from rankfair.input.groups import passed_columns, resolve_columns
-from rankfair.input.training import feature_record
 from refusals import sentence
 
 FRAME = pd.DataFrame({"u": [0.5, 1.5], "school": ["b", "a"], "sex": ["F", "M"]})
@@ -43,17 +41,6 @@ def test_a_name_is_of_one_column_of_a_frame():
     twice = open_table(pd.DataFrame([[1, 2]], columns=["a", "a"]))
     words = sentence(resolve_columns, "tasks", "a", twice)
     assert 'tasks="a" names 2 columns of X' in words
-
-
-def test_columns_of_equal_names_are_refused_before_the_fit(monkeypatch):
-    frame = pd.DataFrame([[1.0, 2.0]], columns=["a", "a"])
-
-    def as_scikit_learn_since_1_9(probe, X, **_):
-        nw.from_native(X)
-
-    place = "rankfair.input.training.validate_data"
-    monkeypatch.setattr(place, as_scikit_learn_since_1_9)
-    assert 'X has several columns called "a"' in sentence(feature_record, frame)
 
 
 def test_columns_that_are_passed_have_names():

@@ -13,7 +13,6 @@ from rankfair.input.errors import (
     Argument,
     InputError,
     clipped,
-    listed,
     printable,
     shown,
 )
@@ -32,9 +31,7 @@ def test_what_is_printable_is_seen(text):
         )
 
 
-@pytest.mark.parametrize(
-    "text", ["שלום", "日本", "é", "می\u200cخواهم", "👩\u200d🚀", "a b"]
-)
+@pytest.mark.parametrize("text", ["שלום", "می\u200cخواهم", "👩\u200d🚀", "a b"])
 def test_letters_of_all_languages_stay(text):
     assert printable(text) == text
 
@@ -60,15 +57,10 @@ def test_json_is_seen_and_holds_the_value(value):
     assert printable(out, keep="\n") == out
 
 
-def test_long_lists_are_cut():
-    assert listed(list(range(7))) == "0, 1, 2, 3, 4 and 2 more"
-
-
 @pytest.mark.parametrize(
     ("argument", "python", "command"),
     [
         ("y", "y", "--y"),
-        ('tasks (column "a b")', 'tasks (column "a b")', '--tasks (column "a b")'),
         ("y_pred['m']", "y_pred['m']", "--y_pred['m']"),
         ("what the model predicts", "what the model predicts", None),
         (Argument("bins", 3), "bins=3", "--bins"),

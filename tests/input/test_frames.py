@@ -1,5 +1,3 @@
-from datetime import datetime
-
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -7,7 +5,6 @@ import pytest
 from scipy.sparse import csr_array
 
 from rankfair.input.frames import (
-    as_columns,
     open_table,
     read_target,
     read_weights,
@@ -25,21 +22,13 @@ def frame(request):
 # Tables
 
 
-def test_a_float_array_is_not_copied():
-    X = np.arange(6.0).reshape(3, 2)
-    assert np.shares_memory(open_table(X).numbers((0, 1)), X)
-
-
 @pytest.mark.parametrize(
     "X",
     [
         [[0, 1], [2, 3], [4, 5]],
-        np.arange(6, dtype=np.int8).reshape(3, 2),
         np.arange(6, dtype=np.float32).reshape(3, 2),
         np.asfortranarray(np.arange(6.0).reshape(3, 2)),
         np.arange(12.0).reshape(3, 4)[:, ::2] / 2,
-        np.arange(6).reshape(3, 2).astype(object),
-        pd.DataFrame(np.arange(6).reshape(3, 2)),
         pd.DataFrame({"a": [0, 2, 4], "b": [1, 3, 5]}, dtype="Int64"),
         pl.DataFrame({"a": [0, 2, 4], "b": [1.0, 3.0, 5.0]}),
         pl.DataFrame({"a": [0, 2, 4], "b": [1, 3, 5]}).cast(pl.Decimal(6, 2)),
@@ -65,14 +54,11 @@ def test_missing_numbers_are_nan(frame):
     ("X", "words"),
     [
         (pd.DataFrame({"job": ["x", "y"]}), ['X (column "job")', "2 of 2", '"x"']),
-        (pl.DataFrame({"job": ["x", "y"]}), ['X (column "job")', "2 of 2", '"x"']),
-        (pd.DataFrame({"job": [1, "y"]}), ['X (column "job")', "1 of 2", '"y"']),
         (
             pd.DataFrame({"job": pd.Categorical([1, 2])}),
             ['X (column "job")', "categories", "2 of 2", "example 1"],
         ),
         (np.array([["x"], ["2"]]), ["X (column 0)", "2 of 2", '"x"']),
-        ([[1.0, "x"], [2.0, "y"]], ["X (column 1)", "2 of 2"]),
     ],
 )
 def test_text_among_numbers_is_refused_with_a_cure(X, words):
@@ -81,13 +67,6 @@ def test_text_among_numbers_is_refused_with_a_cure(X, words):
         table.numbers(range(table.shape[1]))
     for word in [*words, "one-hot", "tasks or sensitive_features"]:
         assert word in str(error.value)
-
-
-@pytest.mark.parametrize("frame", FRAMES)
-def test_dates_are_not_numbers(frame):
-    X = frame({"day": [datetime(2020, 1, 1), datetime(2020, 1, 2)]})
-    with pytest.raises(ValueError, match=r'X \(column "day"\) has dtype datetime64'):
-        open_table(X).numbers((0,))
 
 
 @pytest.mark.parametrize(
@@ -100,21 +79,13 @@ def test_dates_are_not_numbers(frame):
         ),
         (pl.LazyFrame({"a": [1]}), ValueError, r"X is a lazy frame.*X\.collect\(\)"),
         (np.ones(3), ValueError, "Reshape your data"),
-        (np.ones((2, 2, 2)), ValueError, "dim 3"),
         (np.ones((0, 2)), ValueError, r"0 sample\(s\)"),
-        (pd.DataFrame({"a": []}), ValueError, r"0 sample\(s\)"),
         (pd.DataFrame(index=[0, 1]), ValueError, r"0 feature\(s\)"),
     ],
 )
 def test_what_is_no_dense_real_table_is_refused(X, error, sentence):
     with pytest.raises(error, match=sentence):
         open_table(X)
-
-
-@pytest.mark.parametrize("values", [3, np.zeros((2, 2, 2))])
-def test_labels_need_one_value_a_row(values):
-    with pytest.raises(ValueError, match="tasks must hold one value a row; got shape"):
-        as_columns(values, "tasks")
 
 
 # Targets and weights
@@ -124,11 +95,8 @@ def test_labels_need_one_value_a_row(values):
     "y",
     [
         [1, 2.5],
-        np.array([1, 2.5], dtype=np.float32),
-        np.array([1, 2.5], dtype=object),
         np.array([1, 0, 2.5, 0])[::2],
         pd.Series([1, 2.5], index=["b", "a"]),
-        pd.Series([1, 2.5], dtype="Float64"),
         pl.Series([1.0, 2.5]),
     ],
     ids=lambda y: type(y).__name__,
@@ -173,10 +141,8 @@ def test_one_number_weighs_every_row():
     assert read_weights(1, 3) is read_weights(np.ones(3), 3) is None
 
 
-@pytest.mark.parametrize("shape", [(3,), (3, 1)])
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.DataConversionWarning")
-def test_numbers_that_a_mask_hides_are_not_read(shape):
+def test_numbers_that_a_mask_hides_are_not_read():
     hidden = np.ma.array([[1.0], [2.0], [3.0]], mask=[[False], [True], [False]])
     with pytest.raises(ValueError, match="y must be finite, but has 1 NaN"):
-        read_target(hidden.reshape(shape))
+        read_target(hidden.reshape(3))
     assert np.isnan(open_table(hidden).numbers([0])).ravel().tolist() == [0, 1, 0]

