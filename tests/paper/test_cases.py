@@ -15,13 +15,6 @@ def test_synthetic_data_has_the_size_of_the_paper_and_as_much_held_out():
         assert np.unique(rows.tasks, return_counts=True)[1].tolist() == [25] * 40
 
 
-def test_repeat_r_draws_from_seed_plus_r():
-    def drawn(repeat, seed):
-        return make_case("synthetic 0.9", repeat, Settings(seed=seed)).fingerprint
-
-    assert drawn(1, 0) == drawn(0, 1) != drawn(0, 0)
-
-
 @pytest.mark.parametrize("name", DATASETS)
 def test_features_and_target_are_standardised_and_the_group_is_0_or_1(name, real_data):
     rows = make_case(name, 0, WHOLE).full

@@ -27,7 +27,6 @@ def asked(monkeypatch, tmp_path):
     [
         ("--quick --repeats 3 --seed 4", Settings(seed=4, **QUICK | {"repeats": 3})),
         ("--data wine synthetic --no-figures", Settings(FIVE, figures=False)),
-        ("--data student synthetic-0.9", Settings(("synthetic 0.9", "student"))),
     ],
 )
 def test_options_are_settings_and_settings_name_their_command(

@@ -4,7 +4,6 @@ import pytest
 
 from paper.methods import PAPERS
 from paper.printed import (
-    best_printed,
     printed_tables,
 )
 
@@ -32,11 +31,3 @@ def test_every_value_is_the_one_of_the_paper(real_data):
     if not path.is_file():
         pytest.skip("the source of the paper is not beside the data")
     assert parsed(path.read_text(encoding="utf-8")) == printed_tables()
-
-
-def test_the_best_printed_value_is_that_of_the_paper_in_our_orientation():
-    strata = [f"SSEM s={s}" for s in (2, 3, 4, 5)]
-    assert best_printed("synthetic 0.9", strata, "auc") == 0.525
-    assert best_printed("wine", ["Rank"], "auc") == pytest.approx(1 - 0.489)
-    assert best_printed("wine", ["Rank"], "irr") == pytest.approx(1 / 1.020)
-    assert best_printed("wine", ["Rank"], "rmse") is None

@@ -62,13 +62,6 @@ def test_a_finished_run_is_not_run_again_and_a_larger_one_adds(whole, ran, small
     assert len(more.records) == len(result.records) + 2
 
 
-def test_other_code_is_run_anew(whole, monkeypatch, ran, small):
-    true = module.surroundings()
-    monkeypatch.setattr(module, "surroundings", lambda: true | {"code": "other"})
-    reproduce(whole[0], replace(small, figures=False), jobs=1)
-    assert len(ran) == 5 + len(METHODS)
-
-
 @pytest.mark.parametrize("error", [KeyboardInterrupt, ZeroDivisionError])
 def test_a_run_that_was_stopped_or_failed_goes_on(
     whole, tmp_path, monkeypatch, ran, small, error

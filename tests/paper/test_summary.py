@@ -1,22 +1,11 @@
-import statistics
-
 import pytest
 
-from paper.summary import Stat, Summary
+from paper.summary import Summary
 
 
 def row(method, repeat=0, rows="train", kind="table", **measures):
     head = {"kind": kind, "data": "wine", "method": method, "repeat": repeat}
     return head | {"rows": rows} | measures
-
-
-def test_mean_and_standard_deviation_are_over_repeats():
-    values = [0.2, 0.5, 0.6]
-    found = Summary([row("Rank", i, auc=it) for i, it in enumerate(values)])
-    stat = found.stat("wine", "Rank", "auc")
-    assert stat.mean == pytest.approx(statistics.fmean(values))
-    assert stat.sd == pytest.approx(statistics.stdev(values))
-    assert Stat.of([0.5]).sd is None
 
 
 def test_swapping_the_groups_shows_the_same():

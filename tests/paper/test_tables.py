@@ -47,10 +47,3 @@ def test_a_table_is_regenerated_from_its_records():
     assert text.startswith("### Table III. Real data: the paper's columns\n\n| | Data")
     found = cells(text)[: len(EXPECTED.splitlines())]
     assert [line[:4] for line in found] == cells(EXPECTED.replace("\n", " |\n"))
-
-
-def test_missing_data_is_a_row_that_says_so_and_cannot_break_out():
-    text = tables_of(Summary(SMALL), ["wine", "crime"], {"crime": f"a | b\n{EVIL}"})
-    assert "| **Crime** |" in text and "Wine (10 rows" in text
-    assert "| not run: a \\| b \\<script\\>" in text
-    assert "<script" not in text.replace("\\<", "")

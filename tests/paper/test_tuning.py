@@ -1,5 +1,4 @@
 import numpy as np
-import pytest
 
 from paper.cases import make_case
 from paper.methods import METHODS, Choices
@@ -31,14 +30,3 @@ def test_the_least_error_chooses_and_the_first_of_equals():
     ]
     assert choose(rows, "wine") == Choices(beta=1.0, epsilon=0.005)
     assert choose([], "wine") == Choices()
-
-
-@pytest.mark.parametrize(
-    ("own", "shared", "penalty", "beta"),
-    [(2.0, 1.0, "shared", 10.0), (1.0, 2.0, "task", 0.1), (1.0, 1.0, "task", 0.1)],
-)
-def test_the_penalty_with_the_lesser_error_is_kept(own, shared, penalty, beta):
-    rows = [tried("beta", 0.1, own), tried("beta_shared", 10.0, shared)]
-    for order in (rows, rows[::-1]):
-        chosen = choose(order, "wine")
-        assert (chosen.penalty, chosen.beta) == (penalty, beta)
