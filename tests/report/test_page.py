@@ -145,22 +145,6 @@ def test_many_groups_and_many_tasks_share_a_megabyte():
     assert re.search(r"The page holds [\d,]+ of 2,000 lines", html)
     assert "The 24 largest rank gaps of 78 comparisons" in html
     assert html.count("<details") == 24 and html.count("<details open") < 4
-    assert len(render(audits.make_audit(n_tasks=0), most_bytes=1000)) > 1000
-
-
-def test_tables_of_the_largest_gaps_stay_unknown_ones_go():
-    groups = tuple("abcdefgh")
-    audit = audits.make_audit(models=("m",), attributes=(("race", groups),))
-    shifts = [0.001 * (7 * i % 36) for i in range(36)]
-    made = tuple(
-        replace(c, auc=audits.estimate(0.5 - shift) if shift else audits.unknown())
-        for c, shift in zip(audit.comparisons, shifts, strict=True)
-    )
-    (feature,) = section(replace(audit, comparisons=made), "figures")["features"]
-    kept = [(c.group, c.against) for table in feature["tables"] for c in table.values()]
-    pairs = zip(made, shifts, strict=True)
-    largest = sorted(shifts)[-24:]
-    assert kept == [(c.group, c.against) for c, shift in pairs if shift in largest]
 
 
 def test_a_column_audited_by_itself_is_called_by_its_name_and_has_no_errors():
@@ -389,13 +373,3 @@ def test_a_page_of_a_path_names_three_points_and_has_no_empty_column():
     assert len(labels) == 3  # both ends and the chosen one
     assert "KS distance" not in text and "not estimable" not in text
     assert "<bdi>ε\u00a0=\u00a00</bdi>" in text
-
-
-def test_many_methods_have_numbers_beside_their_points_and_in_the_table():
-    names = [f"method {i}" for i in range(10)]
-    lines = [audits.method(n, 500.0 + 20 * i, 0.02 * i) for i, n in enumerate(names)]
-    page = Reader(render_comparison(MethodTable((unknown("lost"), *lines), MADE)))
-    written = [text for tag, text in page.texts if tag == "text"]
-    assert {str(i) for i in range(1, 11)} <= set(written)
-    assert not set(names) & set(written)
-    assert [text for tag, text in page.texts if tag == "li"] == names

@@ -17,7 +17,7 @@ import audits
 from rankfair import RankFairRegressor, audit, fairness_path
 from rankfair.cli.demo import MeanOfDraws, MethodMeans
 from rankfair.paths import Path, PathRow
-from rankfair.report.distributions import COLOURS, MOST_ROWS, panels
+from rankfair.report.distributions import panels
 from rankfair.report.explorer import UNIT, explorer
 from rankfair.report.methods_page import AIR, MethodLine, MethodTable, Spot, draw, place
 from rankfair.report.pictures import as_bytes, draw_methods
@@ -44,15 +44,6 @@ def test_groups_lie_over_each_other_on_the_same_scales_with_the_same_area():
                 x = float(right)
             areas.append(area)
     assert areas == pytest.approx([areas[0]] * len(areas), rel=2e-3)
-
-
-def test_many_groups_stand_in_rows_the_largest_of_them():
-    names = tuple(f"group {i:02}" for i in range(MOST_ROWS + 3))
-    found = audits.make_audit(attributes=(("race", names),))
-    for panel in panels(found, found.sensitive_features[0]):
-        assert [shape.group for shape in panel.shapes] == list(names[3:])
-        assert len({shape.base for shape in panel.shapes}) == MOST_ROWS
-        assert {shape.colour for shape in panel.shapes} == set(range(1, COLOURS + 1))
 
 
 def test_what_cannot_be_drawn_is_left_out():
@@ -212,19 +203,6 @@ def test_names_and_ticks_of_methods_overlap_nothing(picture):
         assert not any(a.overlaps(b) for a, b in itertools.combinations(each, 2))
     left = first.get_window_extent().x1, others[0].get_tightbbox().x0
     assert all(left[0] <= box.x0 and box.x1 <= left[1] for box in boxes)
-
-
-def test_fair_methods_are_drawn_again_and_the_curve_is_the_mean(picture):
-    first, *panels = picture.axes
-    assert [axes.get_title("left") for axes in panels] == ["RMSE", "AUC", "MD", "KS"]
-    ticks = [label.get_text() for label in panels[0].get_yticklabels()]
-    assert ticks == ["tilt", "true"]
-    for axes, wanted in zip(panels, ((0.8, 0.79), (0.5, 0.5)), strict=False):
-        marks = [li.get_xdata()[0] for li in axes.lines if li.get_marker() in "oD"]
-        assert tuple(marks) == wanted
-    (curve,) = [li for li in first.lines if li.get_linewidth() == 2.4]
-    np.testing.assert_allclose(curve.get_xdata(), np.linspace(0, 0.4, 9))
-    np.testing.assert_allclose(curve.get_ydata(), 0.81 - np.linspace(0, 0.4, 9))
 
 
 def test_files_are_the_same_for_the_same_records_and_have_no_date(tmp_path):
