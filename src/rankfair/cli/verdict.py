@@ -63,13 +63,14 @@ def _of_asked(model: Any, audit: Audit) -> list[str]:
         if isinstance(model.constraints, list)
         else [model.constraints]
     )
-    asked = [WITHIN if by_task and n == "rank" else ASKED_FOR[n] for n in names]
+    known = [n for n in names if n in ASKED_FOR]  # an audit has no figure of others
+    asked = [WITHIN if by_task and n == "rank" else ASKED_FOR[n] for n in known]
     said = []
     if by_task:  # how many tasks are in the bands that were asked for
         apart, tasks = len(unbalanced(model)), counted(len(model.tasks_), "task")
         kept = f"{len(model.tasks_) - apart} of {tasks} are in their band"
         said.append(f"As asked, {kept}, on the rows fitted.")
-    if asked != [ASKED_FOR["rank"]]:
+    if asked and asked != [ASKED_FOR["rank"]]:
         pair = (BEFORE, *pair_of(worst)[1:])
         before = next((c for c in audit.comparisons if pair_of(c) == pair), worst)
         figures = "; ".join(_told(name, field, worst, before) for name, field in asked)

@@ -584,9 +584,9 @@ def reached(
         if len(attributes) > 1:
             names = [it.name for it in attributes]
             each = [f"{it} for {name}" for it, name in zip(each, names, strict=True)]
-        measure = "AUC" if constraint.pairs else "KS"
-        if constraint.linear:
-            measure = f"{name_of(constraint)} gap"
+        name = name_of(constraint)
+        known = {"distribution": "KS"}.get(name, f"{name} gap")
+        measure = "AUC" if constraint.pairs else known
         said.append(f"{measure} {', '.join(each)}")
     return said
 
