@@ -1,7 +1,8 @@
 """Print constraints for pip: each dependency of the package at its lowest version.
 
 What tests need beside it (extras ``dev``, ``docs``, ``boosters``) is as new as pip
-likes.
+likes, up to releases that warn of what the lowest versions do: in tests warnings are
+errors, to users they are not.
 """
 
 import re
@@ -10,6 +11,8 @@ import tomllib
 from pathlib import Path
 
 TOOLS = ("boosters", "dev", "docs")
+# Of matplotlib 3.8 and of the checks of scikit-learn 1.6.
+BEFORE_WARNINGS = ("pyparsing<3.3", "pytest<9.1")
 
 
 def lowest(project: dict) -> list[str]:
@@ -25,7 +28,7 @@ def main() -> int:
     """Print them."""
     path = Path(__file__).parents[1] / "pyproject.toml"
     project = tomllib.loads(path.read_text(encoding="utf-8"))["project"]
-    sys.stdout.write("".join(f"{each}\n" for each in lowest(project)))
+    sys.stdout.write("".join(f"{each}\n" for each in [*lowest(project), *BEFORE_WARNINGS]))
     return 0
 
 
