@@ -130,7 +130,7 @@ FOR_WHOM = """\
 - **`"mean"`**: for sums of money (pay, premiums, budgets), where what a group gets in
   all is what counts.  It says nothing about who stands where.
 - **`["rank", "mean"]`**: for scores that are ranked and also added up.  With two
-  demands a fit has less room to level ranks by bending distributions.
+  demands a fit has less room to balance ranks by bending distributions.
 - **`"distribution"`**: where anybody may put a threshold anywhere (credit scores,
   grades): the same share of both groups passes it, within ε.  Ranks follow within the
   same ε.  A model without the group among its predictors, or with few tasks, may not
@@ -165,7 +165,7 @@ The error added on the rows of training:
 {prices(found)}
 
 A demand more can save error: it brings a direction of its own with its own penalties.
-Where means are levelled at less error than ranks, so are both together.
+Where means are balanced at less error than ranks, so are both together.
 
 ## All figures
 

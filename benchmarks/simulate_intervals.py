@@ -1,10 +1,10 @@
-"""Do the limits of an AUC hold?  Coverage in a simulation, as a table in docs/.
+"""Do the intervals of an AUC hold?  Coverage in a simulation, as a table in docs/.
 
 Predictions of both groups are normal with variance 1; the distance of their means
 makes the population's AUC what it is to be.  Rows are independent, or in tasks of one
 group each whose rows share a part of their variance (intraclass correlation 0.3).  Each
-cell draws data sets anew, asks for limits at 95 % as `audit` does, and counts how often
-they hold the population's AUC.  Beside it stand limits on the logit scale from the same
+cell draws data sets anew, asks for intervals at 95 % as `audit` does, and counts how often
+they hold the population's AUC.  Beside it stand intervals on the logit scale from the same
 variance, and the naive ones, AUC ± 1.96 standard errors of independent rows.  Cells
 below the line have groups of other shapes: the spread of one three times the other's,
 or exponential distributions, or one task that is far larger than the others.
@@ -132,7 +132,7 @@ OTHERS = (
 
 
 class Tally(NamedTuple):
-    """Counts over data sets: limits that hold, and sums of their widths."""
+    """Counts over data sets: intervals that hold, and sums of their widths."""
 
     sets: int = 0
     held: int = 0
@@ -192,7 +192,7 @@ def of_tasks(excess: np.ndarray, k: int, first: float) -> TaskPart:
     )
 
 
-def logit_limits(auc, a, b) -> tuple[np.ndarray, np.ndarray]:
+def logit_intervals(auc, a, b) -> tuple[np.ndarray, np.ndarray]:
     """The same variance with Student's t on the logit scale; all if it is zero."""
     total = a.variance + b.variance
     flat = (total == 0) | (auc == 0) | (auc == 1)
@@ -217,7 +217,7 @@ def simulate(design: Design, auc: float, sets: int, seed: tuple[int, ...]) -> Ta
 
 
 def count(design: Design, auc: float, above, below, check: bool) -> Tally:
-    """Make the limits of all data sets and count those that hold."""
+    """Make the intervals of all data sets and count those that hold."""
     seen = above.mean(axis=1)
     excess = above - seen[:, None], below - seen[:, None]
     rows = a, b = over_rows(excess[0]), over_rows(excess[1])
@@ -231,7 +231,7 @@ def count(design: Design, auc: float, above, below, check: bool) -> Tally:
     low, high = ScoreModel(seen, a, b, prior).interval(CONFIDENCE)
     if check:
         agree(design, above, below, low, high)
-    logit_low, logit_high = logit_limits(seen, a, b)
+    logit_low, logit_high = logit_intervals(seen, a, b)
     return Tally(
         len(seen),
         int(((low <= auc) & (auc <= high)).sum()),
@@ -243,7 +243,7 @@ def count(design: Design, auc: float, above, below, check: bool) -> Tally:
 
 
 def agree(design: Design, above, below, low, high) -> None:
-    """Check on a few data sets that these are the limits that `audit` gives."""
+    """Check on a few data sets that these are the intervals that `audit` gives."""
     n_a, n_b = design.rows
     in_a = np.arange(n_a + n_b) < n_a
     groups = TwoGroups.of(in_a, design.codes())
@@ -253,7 +253,7 @@ def agree(design: Design, above, below, low, high) -> None:
         np.testing.assert_allclose(ends, (low[i], high[i]), 1e-9)
 
 
-HEAD = ("groups", "AUC", "limits hold", "too high", "width", "logit", "naive", "sets")
+HEAD = ("groups", "AUC", "intervals hold", "too high", "width", "logit", "naive", "sets")
 
 
 def table(cells: dict[tuple[Design, float], Tally]) -> list[str]:
@@ -274,11 +274,11 @@ SHAPES = """\
 ## Groups of other shapes
 
 Here the spread of group A is three times that of B, or both are exponential, or one
-task of each group is far larger than the others.  No limits from ten rows can be right
+task of each group is far larger than the others.  No interval from ten rows can be right
 for all shapes: ten rows against many, at an AUC near 1, do not show how often the
-eleventh would lie far out.  Limits beside a large task are safe rather than exact."""
+eleventh would lie far out.  Intervals beside a large task are safe rather than exact."""
 HOW = f"""\
-## How the limits are made
+## How the intervals are made
 
 - They are those values θ that the count does not contradict: |AUC − θ| is at most
   Student's quantile times the standard error *at θ*.  Near 0 and 1 that held better
@@ -294,15 +294,15 @@ HOW = f"""\
   {ROWS.df:g} / (n θ (1 − θ)).
 - These numbers, and what is added for few tasks to how alike their rows are, were
   chosen for coverage among some round ones, in simulations like the first table with
-  other seeds; so were score limits themselves, over the logit scale and Newcombe's
+  other seeds; so were score intervals themselves, over the logit scale and Newcombe's
   variance.  Data of the second table's shapes served to keep the model's weight low.
 - Over tasks, how alike their rows are is found from all tasks of both groups together,
   large ones counting by their rows and not by the square of them, and the groups are
   worth fewer rows by that.
 - Tasks are clusters where most rows are in tasks of one group only.  Where tasks mix
-  the groups, rows and (from ten tasks on) tasks are both tried and the wider limits
+  the groups, rows and (from ten tasks on) tasks are both tried and the wider interval
   count.
-- Groups that do not overlap get limits that hold for all distributions, those of
+- Groups that do not overlap get an interval that holds for all distributions, those of
   Clopper and Pearson for the smaller group.
 - One row (or task) in a group, or placements that are all equal: "not estimable".
 """
@@ -326,19 +326,19 @@ def opening(judged: dict[tuple[Design, float], Tally]) -> str:
     held = between(t.share for t in judged.values())
     logits = between(t.logit_held / t.sets for t in judged.values())
     naive = between(t.naive_held / t.sets for t in judged.values())
-    return f"""# Do the limits of an AUC hold?
+    return f"""# Do the intervals of an AUC hold?
 
-Made by `make simulate-intervals`.  Limits at {100 * CONFIDENCE:.0f} %, as `audit` gives
+Made by `make simulate-intervals`.  Intervals at {100 * CONFIDENCE:.0f} %, as `audit` gives
 them, should hold the population's AUC in {between((LOWEST, HIGHEST))} % of
 data sets.  {said}
 
 Over the {len(judged)} cells of the first table they held in {held} %.  From the same
-variance on the logit scale, with Student's t: {logits} %.  Naive limits, AUC ± 1.96
+variance on the logit scale, with Student's t: {logits} %.  Naive intervals, AUC ± 1.96
 standard errors of rows taken as independent: {naive} %.
 
 Predictions of both groups are normal; where there are tasks, each has rows of one
 group, with an intraclass correlation of {ICC}.  With 10,000 data sets a share is known
-to ±0.4 points, with 2,000 to ±1.  "Too high" is how often the lower limit was above the
+to ±0.4 points, with 2,000 to ±1.  "Too high" is how often the lower end was above the
 population's AUC: with groups as small as ten AUC is coarse, and the doubt cannot be
 halved evenly.
 """

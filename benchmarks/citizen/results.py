@@ -209,7 +209,7 @@ def page(found: Results, minutes: float, versions: Sequence[str]) -> str:
     lines = [
         f"Measured in {minutes:.0f} minutes of a processor with {', '.join(versions)}.",
         "",
-        "## Judgement",
+        "## Verdict",
         "",
         *(line for each in judged for line in said(found, each)),
         "",
