@@ -180,7 +180,7 @@ HOW = """\
   That grows with its rows where these are independent, and with their square where they
   are alike; how alike they are is found from all tasks.  So one large task of many
   costs little where its rows are not alike, and much where they are.
-- The bound is the larger distance of two *one-sided* interval ends from 1/2, each at the full
+- The bound is the larger distance of two *one-sided* ends from 1/2, each at the full
   confidence: if the population's AUC is above 1/2 only the upper one can be wrong,
   if it is below only the lower one.
 - Where no placement differs from another (groups that do not overlap, constant
@@ -189,9 +189,9 @@ HOW = """\
 - The interval's end towards 1/2 also allows for the greatest variance that an AUC can
   have (Birnbaum and Klose) where the smaller group has few rows won or lost, or where
   its tasks are worth no more.
-- Where rows of a group tie, intervals allow for one more row (or task) beyond all others,
-  weighted by the share of pairs that tie: rows that tie do not show how many of the
-  population are elsewhere.  Without ties, as here, nothing changes.
+- Where rows of a group tie, an interval allows for one more row (or task) beyond all
+  others, weighted by the share of pairs that tie: rows that tie do not show how many
+  of the population are elsewhere.  Without ties, as here, nothing changes.
 - Where tasks mix the groups, rows and tasks are both tried and the wider bound counts.
 - A group of one row, or of one task where tasks are clusters, shows no spread: the
   bound is "not estimable", never narrow.

@@ -3,11 +3,11 @@
 Predictions of both groups are normal with variance 1; the distance of their means
 makes the population's AUC what it is to be.  Rows are independent, or in tasks of one
 group each whose rows share a part of their variance (intraclass correlation 0.3).  Each
-cell draws data sets anew, asks for intervals at 95 % as `audit` does, and counts how often
-they hold the population's AUC.  Beside it stand intervals on the logit scale from the same
-variance, and the naive ones, AUC ± 1.96 standard errors of independent rows.  Cells
-below the line have groups of other shapes: the spread of one three times the other's,
-or exponential distributions, or one task that is far larger than the others.
+cell draws data sets anew, asks for intervals at 95 % as `audit` does, and counts how
+often they hold the population's AUC.  Beside it stand intervals on the logit scale from
+the same variance, and the naive ones, AUC ± 1.96 standard errors of independent rows.
+Cells below the line have groups of other shapes: the spread of one three times the
+other's, or exponential distributions, or one task that is far larger than the others.
 
     python benchmarks/simulate_intervals.py            2,000 to 10,000 data sets a cell
     python benchmarks/simulate_intervals.py --quick    300 a cell, nothing written
@@ -253,7 +253,7 @@ def agree(design: Design, above, below, low, high) -> None:
         np.testing.assert_allclose(ends, (low[i], high[i]), 1e-9)
 
 
-HEAD = ("groups", "AUC", "intervals hold", "too high", "width", "logit", "naive", "sets")
+HEAD = ("groups", "AUC", "they hold", "too high", "width", "logit", "naive", "sets")
 
 
 def table(cells: dict[tuple[Design, float], Tally]) -> list[str]:
@@ -274,9 +274,9 @@ SHAPES = """\
 ## Groups of other shapes
 
 Here the spread of group A is three times that of B, or both are exponential, or one
-task of each group is far larger than the others.  No interval from ten rows can be right
+task of each group is far larger than the others.  No interval from ten rows is right
 for all shapes: ten rows against many, at an AUC near 1, do not show how often the
-eleventh would lie far out.  Intervals beside a large task are safe rather than exact."""
+eleventh would lie far out.  Beside a large task they are safe rather than exact."""
 HOW = f"""\
 ## How the intervals are made
 
@@ -328,8 +328,8 @@ def opening(judged: dict[tuple[Design, float], Tally]) -> str:
     naive = between(t.naive_held / t.sets for t in judged.values())
     return f"""# Do the intervals of an AUC hold?
 
-Made by `make simulate-intervals`.  Intervals at {100 * CONFIDENCE:.0f} %, as `audit` gives
-them, should hold the population's AUC in {between((LOWEST, HIGHEST))} % of
+Made by `make simulate-intervals`.  Intervals at {100 * CONFIDENCE:.0f} %, as `audit`
+gives them, should hold the population's AUC in {between((LOWEST, HIGHEST))} % of
 data sets.  {said}
 
 Over the {len(judged)} cells of the first table they held in {held} %.  From the same

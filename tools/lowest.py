@@ -28,7 +28,8 @@ def main() -> int:
     """Print them."""
     path = Path(__file__).parents[1] / "pyproject.toml"
     project = tomllib.loads(path.read_text(encoding="utf-8"))["project"]
-    sys.stdout.write("".join(f"{each}\n" for each in [*lowest(project), *BEFORE_WARNINGS]))
+    found = [*lowest(project), *BEFORE_WARNINGS]
+    sys.stdout.write("".join(f"{each}\n" for each in found))
     return 0
 
 
