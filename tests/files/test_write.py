@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from rankfair.files.read import read_table
-from rankfair.files.table import Table
+from rankfair.files.table import Dialect, Table
 from rankfair.files.write import neutral, to_csv, write_table
 from rankfair.input.errors import TableError
 
@@ -48,6 +48,31 @@ def test_text_comes_back_the_same_and_different_but_for_formulas(values):
     expected = [None if not value else neutral(value) for value in values]
     assert found["id"].tolist() == [None, *expected]
     assert len({*expected}) == len(values)
+
+
+@settings(max_examples=100)
+@given(
+    st.lists(
+        st.tuples(
+            st.one_of(st.none(), TEXT, st.text("'=-@\t\r\n\",; a1.é", max_size=4)),
+            st.one_of(
+                st.floats(allow_infinity=False),
+                st.sampled_from([-0.0, 1e-5, 1e-4, 1e-3, 1e15, 1e16, 2.0**53, 5e-324]),
+            ),
+            st.integers(-9, 9).map(float),
+            st.booleans(),
+        ),
+        min_size=1,
+        max_size=8,
+    ),
+    st.sampled_from([(",", "."), (";", ","), ("\t", "."), ("|", ",")]),
+)
+def test_columns_are_written_as_cells_are(rows, signs):
+    text, *numbers = zip(*rows, strict=True)
+    columns = {"=a,": objects(text), "b;": np.array(numbers[0])}
+    columns |= {"c": np.array(numbers[1]), "d": np.array(numbers[2])}
+    table = Table(columns, dialect=Dialect(*signs))
+    assert to_csv(table, small=0) == to_csv(table)
 
 
 def test_what_a_spreadsheet_would_run_is_neutralised():

@@ -61,6 +61,7 @@ FEW_DISTINCT = 16
 EXPENSIVE = 1.05  # left-out error of the fit over that of the unconstrained one
 POINTS = 201  # ε of the table in a model file
 TABLE_ROWS = 1 << 14  # rows that its errors and distances are taken from
+MANY_ROWS = 1 << 17  # of more its tightest ε is above 0, by 1e-5
 
 # Attributes
 
@@ -380,11 +381,10 @@ class TradeOff:
         """Return the same for a file: a table of many ε instead of the rows."""
         if self.by_row is None:
             return self
-        # Ties of many rows may jump over 0 itself.
-        for least in (0.0, SURE):
-            last, _, reached = self.multiplier(self.with_epsilon(least))
-            if reached:
-                break
+        # Ties of many rows jump over 0 itself, and a search for it is long.
+        many = self.constraint.pairs and len(self.by_row.counted.q) > MANY_ROWS
+        least = SURE if many else 0.0
+        last, _, reached = self.multiplier(self.with_epsilon(least))
         if not reached:  # the least gap may lie farther on
             last = self.cap[0 if last < 0 else 1]
         rows = [self._row(x, self.by_row) for x in np.linspace(0.0, last, POINTS)]
