@@ -224,7 +224,9 @@ def test_scorers_can_be_pickled_and_shown():
     assert copied(READER, X, Y) == original(READER, X, Y)
 
 
-def test_unknown_scorers_and_requests():
+def test_what_a_scorer_lacks_is_said():
+    with pytest.raises(ValueError, match=r"scorer\('rank_auc'\) has no groups. Name"):
+        scorer("rank_auc")(READER, X, Y)
     with pytest.raises(ValueError, match='Did you mean "rank_auc"'):
         scorer("rank_acu")
     with pytest.raises(ValueError, match='Did you mean "tasks"'):
