@@ -40,6 +40,10 @@ def test_a_messy_file_is_audited_and_its_dialect_kept(tmp_path):
     assert 'above the header in line 3: "Gehälter 2024".' in done.stderr
     assert 'Read column "Gehalt" without the sign €' in done.stderr
     assert "differ only in spaces" not in done.stderr
+    untrimmed = [word for word in MESSY if word != "--trim"]
+    untrimmed[3] = " Geschlecht"
+    done = process(tmp_path, "audit", "messy.csv", *untrimmed)
+    assert "if they are the same, say --trim." in done.stderr
     head, *lines = (tmp_path / "out.csv").read_text("utf-8").splitlines()
     rows = [dict(zip(head.split(";"), line.split(";"), strict=True)) for line in lines]
     assert [row["task"] for row in rows[:1]] == [""]

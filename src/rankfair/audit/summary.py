@@ -12,7 +12,7 @@ from rankfair.input.errors import clipped, listed, printable, shown
 from rankfair.stats.estimate import Estimate
 
 if TYPE_CHECKING:
-    from rankfair.audit.records import Audit, Comparison, UnitsGap
+    from rankfair.audit.records import Audit, Comparison, TaskLine, UnitsGap
 
 FIGURE = re.compile(
     r"[-−]?[\d.,]+(e[-+]?\d+)?|[-−]?(nan|inf)|-|"
@@ -153,6 +153,21 @@ def _target(c: Comparison, audit: Audit) -> str:
     what = "target" if gap.of == "target" else f"target, {printable(gap.of)}"
     return (
         f"In the {what}, {name_of(c.group)} is {_relative(gap)} {name_of(c.against)}."
+    )
+
+
+def would_be_found(lines: Sequence[TaskLine], confidence: float) -> str:
+    """Say how large a gap has to be to be found in tasks that are not flagged."""
+    judged = [line for line in lines if line.adjusted_p is not None]
+    gaps = [it.auc.detectable(confidence) for it in judged if not it.flagged]
+    known = sorted(min(gap, 0.5) for gap in gaps if not math.isnan(gap))
+    if not known:
+        return ""
+    least, most = f"{known[0]:.2f}", f"{known[-1]:.2f}"
+    size = least if least == most else f"{least} to {most}, by task,"
+    return (
+        "In a task that is not flagged a rank gap may be hidden: taken alone, one of "
+        f"{size} would have been found in 80 of 100 samples like this one."
     )
 
 

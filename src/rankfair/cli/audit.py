@@ -26,6 +26,7 @@ from rankfair.audit.summary import (
     interval,
     number,
     pair_of_groups,
+    would_be_found,
 )
 from rankfair.cli.errors import echo
 from rankfair.cli.options import AuditCommand
@@ -359,7 +360,9 @@ def _legend(found: Audit) -> list[str]:
     ]
     mine = [line for line in found.tasks if line.model == found.model_names[-1]]
     if mine:
-        lines.append(_flagged(mine, found.min_group))
+        hidden = would_be_found(mine, found.confidence)
+        told = [_flagged(mine, found.min_group), hidden]
+        lines.append(" ".join(filter(None, told)))
     for feature in found.sensitive_features:
         if feature.n_missing:
             rows = counted(feature.n_missing, "row has", "rows have")

@@ -181,10 +181,10 @@ def _warnings(path: Path, constant: float) -> list[str]:
     if useless:
         most = figure(constant)
         said.append(f"{_at(useless)} the model is {NO_USE} (RMSE {most}).")
-    for how in REVERSALS:
-        apart = [row.epsilon for row in path.rows if _reversal(path, row) == how]
-        if apart:
-            said.append(warning(how, f" {_at(apart, 'at')}"))
+    apart = {row.epsilon: how for row in path.rows if (how := _reversal(path, row))}
+    if apart:  # of a gap of 0 nothing is reversed
+        how = "sign" if "sign" in apart.values() else "size"
+        said.append(warning(how, f" {_at([*apart], 'at')}"))
     return said
 
 

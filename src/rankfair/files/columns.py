@@ -186,10 +186,12 @@ def label_notes(table: Table, roles: Roles) -> list[str]:
             ]
         same = next((each for each in alike.values() if len(each) > 1), None)
         if same is not None:  # one example will do
+            spaces = any(label != label.strip() for label in same)
+            cure = "say --trim" if spaces else "write them alike"
             near.append(
                 f"{shown(name)} has {_told_apart(same)}, which differ only in spaces, "
                 "capitals or the way letters are encoded (Unicode form, signs of no "
-                "width); if they are the same, write them alike."
+                f"width); if they are the same, {cure}."
             )
     return [*unknown, *near]
 

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from rankfair.audit.summary import would_be_found
 from rankfair.report.text import (
     DASH,
     STRIP,
@@ -71,6 +72,7 @@ def forest(audit: Audit, most_bytes: int = 900_000, n_first: int = 25) -> View |
         "trimmed": n_shown < n_all,
         "flagged": count(sum(line.flagged for line in lines)),
         "judged": count(sum(line.adjusted_p is not None for line in lines)),
+        "hidden": would_be_found(lines, audit.confidence),
         "level": f"{1 - audit.confidence:.3g}",
         "axis": [(x(v), f"{v:g}") for v in data["ticks"]],
         "half": x(0.5),
