@@ -57,6 +57,9 @@ bench-scope: $(VENV)/.dev  ## Bands in every task against one over all rows: tim
 bench-audit: $(VENV)/.dev  ## An audit of 10⁶ rows × 1,000 tasks against one sort of the rows
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/bench_audit.py
 
+bench-commands: $(VENV)/.dev  ## Commands on 10⁶ rows of CSV against reading them, into docs/scale.md
+	$(BIN)/python benchmarks/bench_commands.py --write docs/scale.md $(OPTIONS)
+
 bench-rivals: $(RIVALS)/.ready  ## Other packages, in an environment of its own, into docs/rivals.md
 	$(RIVALS)/bin/python -m benchmarks.rivals $(OPTIONS)
 

@@ -47,7 +47,7 @@ FITTED_WITHIN = (
     "Figures within tasks are of the rows fitted: left out one by one, rows of a small "
     "task are ordered against their own values."
 )
-MOST_FOLDED = 100_000  # rows: of more the model card has rows left out, and no folds
+MOST_FOLDED = 100_000  # rows: of more the model card says what the report does
 MEASURED = {
     "left out": "Rows left out of the fit",
     "held out": "Held-out rows",
@@ -266,12 +266,14 @@ def _others(
 ) -> list[Comparison]:
     """Compare groups on rows that the report is not of: those fitted, and held out.
 
-    Many rows are not held out in folds where each was left out of the fit already.
+    Where many rows were left out of the fit one by one, the report's lines are enough.
     """
-    values = {}
+    values: dict[str, Any] = {}
+    if measured == "left out" and len(data.y) > MOST_FOLDED:
+        return []
     if measured != "fitted":
         values["training rows"] = final.predict(data.X)
-    if measured == "left out" and len(data.y) <= MOST_FOLDED:
+    if measured == "left out":
         values["held-out rows"] = data.held_out(final, parts()).values
     named = {f"{AFTER}, {rows}": each for rows, each in values.items()}
     return [*_audited(data, final, named).comparisons] if named else []
