@@ -1,6 +1,7 @@
 """What an audit measures: metrics, repeated rows, mirrors, groups, tasks, refusals."""
 
 import math
+from dataclasses import replace
 from inspect import signature
 
 import numpy as np
@@ -403,3 +404,23 @@ def test_too_many_groups_look_like_numbers():
     age = {"age": (20 + rows % 40).astype(str)}
     found = audit(None, rows / 1.0, sensitive_features=age)
     assert len(found.sensitive_features[0].groups) == 40
+
+
+def test_figures_within_tasks_can_be_of_other_predictions():
+    y, p, g, t = sample()
+    fitted = p + np.random.default_rng(1).normal(size=len(p))
+    given = {"sensitive_features": g, "tasks": t}
+    both, alone, other = (
+        audit(y, {"m": p}, task_predictions={"m": fitted}, **given),
+        audit(y, {"m": p}, **given),
+        audit(y, {"m": fitted}, **given),
+    )
+    assert both.tasks == other.tasks and both.tasks != alone.tasks
+    for mine, by_row, by_task in zip(
+        both.comparisons, alone.comparisons, other.comparisons, strict=True
+    ):
+        assert mine.within_task_auc == by_task.within_task_auc
+        within = by_row.within_task_auc
+        assert replace(mine, within_task_auc=within) == by_row
+    with pytest.raises(ValueError, match="must name"):
+        audit(y, {"m": p}, task_predictions={"n": fitted}, **given)
