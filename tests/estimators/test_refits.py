@@ -14,7 +14,7 @@ from sklearn.neighbors import KNeighborsRegressor
 from sklearn.pipeline import make_pipeline
 
 from rankfair import RankFairPostprocessor, TiltedRegressor
-from rankfair.estimators.refits import weight_argument
+from rankfair.estimators.tilted import weight_argument
 from refusals import sentence
 
 N = 120

@@ -29,8 +29,7 @@ from rankfair.cli.verdict import (
     unbalanced,
     verdict_of,
 )
-from rankfair.engines.parquet import n_rows_of, open_parquet
-from rankfair.engines.streams import stream
+from rankfair.engines.streams import n_rows_of, open_parquet, stream
 from rankfair.files.columns import Roles
 from rankfair.files.encoding import ModelColumns
 from rankfair.files.model_files import save_model

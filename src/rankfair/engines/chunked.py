@@ -21,11 +21,9 @@ from rankfair.core.problem import (
     scale_of,
     to_standard,
 )
-from rankfair.core.ranks import Bins
 from rankfair.engines.base import Engine, check_room
-from rankfair.engines.chunk import Chunk, Held, LeftOut, histograms
+from rankfair.engines.chunk import Chunk, Held, LeftOut, RowSums
 from rankfair.engines.labels import Coding
-from rankfair.engines.sums import RowSums
 
 P = TypeVar("P")
 T = TypeVar("T")
@@ -49,33 +47,17 @@ class Pieces(ABC, Generic[P]):
 
     def each(self, function: Callable[[P], T]) -> Iterator[T]:
         """What a function says of each piece, place by place."""
-        return chain.from_iterable(self.gather(partial(_each, function)))
+        found = self.gather(lambda pieces: [function(piece) for piece in pieces])
+        return chain.from_iterable(found)
 
     def total(self, function: Callable[[P], NDArray[Any]]) -> NDArray[Any]:
         """The sum of what a function says of each piece."""
-        return reduce(iadd, self.gather(partial(_total, function)))
-
-
-def _each(function: Callable[[P], T], pieces: Iterable[P]) -> list[T]:
-    return [function(piece) for piece in pieces]
-
-
-def _total(function: Callable[[P], NDArray[Any]], pieces: Iterable[P]) -> NDArray[Any]:
-    return reduce(iadd, map(function, pieces))
+        parts = self.gather(lambda pieces: reduce(iadd, map(function, pieces)))
+        return reduce(iadd, parts)
 
 
 class Kept(Pieces[Held]):
     """A line of predictions, kept beside the chunks."""
-
-    def histograms(
-        self, xs: Sequence[float], bins: Sequence[Bins], resolution: float
-    ) -> list[tuple[NDArray[Any], NDArray[Any]]]:
-        """How much of A and of B the bins hold at each ``x``, in one pass."""
-        count = partial(histograms, xs=xs, bins=bins, resolution=resolution)
-        flat = self.total(count)
-        sizes = [each.bins for each in bins for _ in range(2)]
-        parts = np.split(flat, np.cumsum(sizes)[:-1])
-        return list(zip(parts[::2], parts[1::2], strict=True))
 
 
 class ChunkedRows(Pieces[Chunk]):
@@ -102,11 +84,7 @@ class ChunkedRows(Pieces[Chunk]):
     def scan(self) -> RowSums:
         """Sums over all rows."""
         shape = self.n_tasks, self.n_features, self.n_rows
-        parts = self.gather(partial(RowSums.of, *shape))
-        total = next(parts)
-        for part in parts:
-            total.add(part)
-        return total
+        return reduce(RowSums.add, self.gather(partial(RowSums.of, *shape)))
 
     @abstractmethod
     def keep(self, design: LeftOut) -> list[Kept]:
@@ -121,7 +99,8 @@ def make_engine(rows: ChunkedRows, standardize: bool, copies: int = LEAST) -> En
     check_room(rows.n_tasks, rows.n_features, copies)
     if rows.n_rows >= rows.sizes.few_rows:
         return ChunkedEngine.of(rows, rows.scan(), standardize)
-    found, roles = Chunk.joined(rows.each(_itself)), rows.coding.roles
+    found = Chunk.joined(chain.from_iterable(rows.gather(list)))
+    roles = rows.coding.roles
     return Problem.from_rows(
         found.rows(),
         found.y,
@@ -132,10 +111,6 @@ def make_engine(rows: ChunkedRows, standardize: bool, copies: int = LEAST) -> En
         standardize=standardize,
         names=roles.predictors,
     )
-
-
-def _itself(chunk: Chunk) -> Chunk:
-    return chunk
 
 
 @dataclass(frozen=True)

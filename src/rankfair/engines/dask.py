@@ -6,6 +6,7 @@ with one sum: as many messages as workers have threads, however many rows there 
 
 from __future__ import annotations
 
+import operator
 import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -17,7 +18,6 @@ from rankfair.engines.chunked import ChunkedRows, Kept, Sizes
 from rankfair.engines.labels import (
     Coding,
     StreamRoles,
-    Tally,
     coded,
     one_column,
     refuse_unknown,
@@ -42,15 +42,6 @@ class Cluster:
 
     client: Any
     patience: float = 60.0  # seconds without a worker, or an answer of the scheduler
-
-    @classmethod
-    def of(cls, client: Any) -> Cluster:
-        """The cluster of a client, as patient as Dask is configured to be."""
-        import dask
-        from dask.utils import parse_timedelta
-
-        asked = dask.config.get("distributed.scheduler.no-workers-timeout", None)
-        return cls(client) if asked is None else cls(client, parse_timedelta(asked))
 
     def result(self, future: Any) -> Any:
         """What a worker answers."""
@@ -201,7 +192,7 @@ def lend(cluster: Cluster, thing: Any) -> Any:
 def asked(cluster: Cluster, function: Callable[..., Any], *parts: list[Any]) -> Many:
     """Futures of what a function says of the parts, where they are."""
     functions = [lend(cluster, function)] * len(parts[0])
-    found: Many = cluster.client.map(_call, functions, *parts, pure=False)
+    found: Many = cluster.client.map(operator.call, functions, *parts, pure=False)
     return found
 
 
@@ -217,10 +208,6 @@ def said(
 
 def _itself(thing: T) -> T:
     return thing
-
-
-def _call(function: Callable[..., T], *parts: Any) -> T:
-    return function(*parts)
 
 
 def arrow(partition: Any, columns: list[str]) -> Any:
@@ -257,23 +244,27 @@ def open_frame(X: Any, y: Any, weight: str | None, named: Any) -> DaskRows:
     return DaskRows.of(cluster, partitions, coded(tallies, roles))
 
 
-def _tally(roles: StreamRoles, partition: Any, number: int) -> Tally:
+def _tally(roles: StreamRoles, partition: Any, number: int) -> Any:
     columns = roles.counted or [roles.target]
     return tally(arrow(partition, columns), roles, f"partition {number}")
 
 
 def _cluster_here() -> Cluster:
-    """The cluster at work; without one, an error that says how to start it."""
+    """The cluster at work, as patient as Dask is configured to be."""
+    import dask
+    from dask.utils import parse_timedelta
     from distributed import get_client
 
     try:
-        return Cluster.of(get_client())
+        client = get_client()
     except ValueError:
         raise InputError(
             "X",
             "is a Dask frame, which is fitted where its partitions are",
             cure="Start a cluster first: client = dask.distributed.Client(…).",
         ) from None
+    asked = dask.config.get("distributed.scheduler.no-workers-timeout", None)
+    return Cluster(client) if asked is None else Cluster(client, parse_timedelta(asked))
 
 
 def _with_target(X: Any, y: Any) -> tuple[str, Any]:

@@ -215,20 +215,11 @@ class Coding:
         return Chunk(tuple(columns[:-1]), columns[-1], codes, in_a, weights, number)
 
 
-@dataclass(frozen=True)
-class Tally:
-    """The labels of tasks and of groups in some rows.
+def tally(batch: Any, roles: StreamRoles, source: str) -> tuple[Any, Any, int]:
+    """The tasks, the groups and the rows of an Arrow batch that weigh something.
 
-    Each is an Arrow table of a column ``label`` and the number of its ``rows``.
+    The first two are Arrow tables of a column ``label`` and the number of its ``rows``.
     """
-
-    tasks: Any
-    groups: Any
-    n_rows: int
-
-
-def tally(batch: Any, roles: StreamRoles, source: str) -> Tally:
-    """Count the rows of an Arrow batch that weigh something."""
     batch = weighing(batch, roles, source)
 
     def of(name: str | None) -> Any:
@@ -238,16 +229,16 @@ def tally(batch: Any, roles: StreamRoles, source: str) -> Tally:
         _refuse_unlabelled(column, name, source)
         return _counted(column, np.ones(len(column), np.int64))
 
-    return Tally(of(roles.task), of(roles.group), batch.num_rows)
+    return of(roles.task), of(roles.group), batch.num_rows
 
 
-def coded(parts: Iterable[Tally], roles: StreamRoles) -> Coding:
-    """What all rows together have; groups are two, if there are any."""
+def coded(parts: Iterable[tuple[Any, Any, int]], roles: StreamRoles) -> Coding:
+    """What all rows together have, from each `tally`; groups are two, if any."""
     tasks = groups = None
     n_rows = 0
-    for part in parts:
-        tasks, groups = _added(tasks, part.tasks), _added(groups, part.groups)
-        n_rows += part.n_rows
+    for more_tasks, more_groups, more_rows in parts:
+        tasks, groups = _added(tasks, more_tasks), _added(groups, more_groups)
+        n_rows += more_rows
     if not n_rows:
         more = "" if roles.weight is None else " that weigh more than nothing"
         raise ValueError(f"there are no rows{more}: there is nothing to fit.")

@@ -7,6 +7,7 @@ an old one as it was.
 
 from __future__ import annotations
 
+import math
 import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
@@ -133,13 +134,11 @@ class FittedRegressor(RegressorMixin, BaseEstimator):
     def _repr_html_inner(self) -> str:
         """Return scikit-learn's diagram, and below it what the fit came to."""
         found: str = estimator_html_repr(self)
-        status: str | None = getattr(self, "status_", None)
-        auc: Any = getattr(self, "rank_auc_", None)
-        if status is None:
+        if not hasattr(self, "status_"):
             return found
-        known = auc is not None and auc == auc
-        gap = f", |AUC − 1/2| = {abs(auc - 0.5):.4f}" if known else ""
-        return f"{found}<p>{status}{gap}</p>"
+        off = abs(getattr(self, "rank_auc_", math.nan) - 0.5)
+        gap = "" if math.isnan(off) else f", |AUC − 1/2| = {off:.4f}"
+        return f"{found}<p>{self.status_}{gap}</p>"
 
     def _repr_mimebundle_(self, **options: Any) -> dict[str, str]:
         bundle: dict[str, str] = super()._repr_mimebundle_(**options)
@@ -575,6 +574,7 @@ def check_groups(model: Any, settings: FairSettings, rows: TrainingRows) -> None
         return
     there, cure = _groups_there(rows.attributes)
     solver, constraint = settings.solver, settings.constraints[0]
+    kind = name_of(constraint)
     direction = solver.direction if isinstance(solver, Tilt) else "mean"
     most = max(len(each.labels) for each in rows.attributes)
     or_post = ', or RankFairPostprocessor, whose "distribution" takes any number'
@@ -582,12 +582,7 @@ def check_groups(model: Any, settings: FairSettings, rows: TrainingRows) -> None
         (model.scope != "global", "scope", model.scope, ("global", f", or {cure}")),
         (not isinstance(solver, Tilt), "solver", model.solver, ("tilt", "")),
         (direction != "mean", "direction", direction, ("mean", "")),
-        (
-            constraint.two_groups_only,
-            "constraints",
-            name_of(constraint),
-            ("rank", or_post),
-        ),
+        (constraint.two_groups_only, "constraints", kind, ("rank", or_post)),
     ):
         if refused:
             raise InputError(

@@ -14,7 +14,7 @@ from sklearn.utils.parallel import Parallel, delayed
 from rankfair.constraints import refuse_own_epsilon
 from rankfair.estimators.base import check_settings
 from rankfair.estimators.linear import FairRegressor, RankFairRegressor
-from rankfair.estimators.refits import check_unit
+from rankfair.estimators.tilted import check_unit
 from rankfair.input.arrays import Codes, Floats
 from rankfair.input.errors import check_number, values_to_try
 from rankfair.input.folds import Folds, make_folds, take_rows

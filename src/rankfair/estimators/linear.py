@@ -34,16 +34,12 @@ from rankfair.estimators.outcome import (
     attributes_at,
     cautions,
     counted_error,
-    fitted_attributes,
+    finish,
     groups_of,
     linear_attributes,
     no_groups,
-    not_reached,
     one_group_note,
-    other_ways,
-    outside_in_tasks,
     reached,
-    tell,
 )
 from rankfair.input.arrays import Floats
 from rankfair.input.errors import InputError, shown
@@ -451,32 +447,8 @@ class RankFairRegressor(FairRegressor):
             *rows.notes,
             *cautions(self, settings, solution, rows),
         ]
-        self._finish(settings, solution, rows, X, progress, notes, advice)
+        finish(self, settings, solution, rows, X, progress, notes, advice)
         return self
-
-    def _finish(
-        self,
-        settings: FairSettings,
-        solution: Solution,
-        rows: TrainingRows,
-        X: Any,
-        progress: Progress,
-        notes: list[Warning],
-        advice: str = "",
-        auc: float | None = None,
-    ) -> None:
-        """Store what a fit came to, and say what there is to say.
-
-        ``auc`` is that of rows that are not in memory.
-        """
-        asked, values = settings.constraints, solution.values
-        fitted = fitted_attributes(self, settings, solution, rows, X, auc)
-        advice = other_ways(solution, asked) + advice
-        notes += not_reached(solution.status, values, asked, rows.attributes, advice)
-        notes += outside_in_tasks(solution, rows)
-        progress.close(fitted)
-        self._store(fitted)
-        tell(notes, depth=2 if isinstance(X, Named) else 1)
 
     def _solve(
         self,
@@ -561,7 +533,7 @@ class RankFairRegressor(FairRegressor):
                 notes += _alike(engine, solution, self.count)
                 notes += one_group_note(_by_task(engine)) if self.blind else ()
             columns = Named(roles.names)
-            self._finish(settings, solution, rows, columns, progress, notes, auc=auc)
+            finish(self, settings, solution, rows, columns, progress, notes, auc=auc)
         return self
 
     def _check_settings(self) -> Request:

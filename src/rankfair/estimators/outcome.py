@@ -24,7 +24,7 @@ from rankfair.constraints.rank import Rank
 from rankfair.core.blocks import Ints, linear_predict
 from rankfair.core.problem import Groups, Problem, counted_weights
 from rankfair.core.ranks import Duels, counts_of
-from rankfair.estimators.base import FairSettings, name_of
+from rankfair.estimators.base import FairSettings, Progress, name_of
 from rankfair.input.arrays import Floats
 from rankfair.input.errors import (
     Argument,
@@ -36,7 +36,7 @@ from rankfair.input.errors import (
     values_to_try,
 )
 from rankfair.input.groups import SensitiveGroups, plain_labels
-from rankfair.input.training import TrainingRows, feature_record
+from rankfair.input.training import Named, TrainingRows, feature_record
 from rankfair.paths import (
     LINE_POINTS,
     Judge,
@@ -99,18 +99,40 @@ def linear_attributes(solution: Solution, rows: TrainingRows, X: Any) -> dict[st
     }
 
 
+def finish(
+    model: Any,
+    settings: FairSettings,
+    solution: Solution,
+    rows: TrainingRows,
+    X: Any,
+    progress: Progress,
+    notes: list[Warning],
+    advice: str = "",
+    auc: float | None = None,
+) -> None:
+    """Store what a fit came to, and say what there is to say.
+
+    ``auc`` is that of two groups in training rows that are not in memory.
+    """
+    asked, values = settings.constraints, solution.values
+    fitted = fitted_attributes(model, settings, solution, rows, X, auc)
+    advice = other_ways(solution, asked) + advice
+    notes += not_reached(solution.status, values, asked, rows.attributes, advice)
+    notes += outside_in_tasks(solution, rows)
+    progress.close(fitted)
+    model._store(fitted)
+    tell(notes, depth=2 if isinstance(X, Named) else 1)
+
+
 def fitted_attributes(
     model: Any,
     settings: FairSettings,
     solution: Solution,
     rows: TrainingRows,
     X: Any,
-    auc: float | None = None,
+    auc: float | None,
 ) -> dict[str, Any]:
-    """Return all attributes of a fitted `RankFairRegressor`.
-
-    ``auc`` is that of two groups in training rows that are not in memory.
-    """
+    """Return all attributes of a fitted `RankFairRegressor`."""
     asked = settings.constraints
     linear = solution.coef, solution.intercept, solution.resolution
     if auc is not None:
@@ -492,16 +514,15 @@ def trade_off_of(
 ) -> TradeOff | None:
     """Return the trade-off of a fit with one demand on a line; None of any other."""
     line, solver = solution.line, settings.solver
-    if line is None or len(line.D) != 1 or not line.fitter.penalty.quadratic:
+    straight = isinstance(solver, Tilt) and solver.direction == "mean"
+    if line is None or not straight or not line.in_memory or len(line.D) != 1:
         return None
-    if not isinstance(solver, Tilt) or solver.direction != "mean":
-        return None
-    if not line.in_memory or len(settings.constraints) != 1:
+    if not line.fitter.penalty.quadratic or len(settings.constraints) != 1:
         return None
     problem = line.fitter.rows
     start = _coefficients(problem, line.W0)
     moved = _coefficients(problem, line.W0 - line.D[0])
-    counted, left_out = line.counted(solver.count), True
+    counted, left_out = line.counted(settings.counted_on), True
     trained = replace(line.trained, seen=None)
     if counted is line.trained:
         counted, left_out = trained, False

@@ -16,7 +16,7 @@ from rankfair.core.ranks import counts_of
 from rankfair.estimators.base import check_estimator, check_settings, r_squared
 from rankfair.estimators.maps import CONSTRAINTS_OF, GAPS, Moved, between, move, nearest
 from rankfair.estimators.outcome import group_attributes, no_groups, rank_auc, tell
-from rankfair.estimators.refits import (
+from rankfair.estimators.tilted import (
     EstimatorRefits,
     MetaRegressor,
     check_unit,
@@ -51,8 +51,6 @@ NOT_FITTED = (
     "prefit=False. Clones, which searches, cross-validation and fairness_path make, "
     "forget a fit: sklearn.frozen.FrozenEstimator(estimator) keeps it."
 )
-# What is not known without groups.
-MEASURES = ("rank_auc_", "ks_", "wasserstein_", "mean_difference_", "theta_")
 MOST = {"rank": 0.5, "distribution": 1.0}  # of ε; of the others it has no end
 
 
@@ -318,7 +316,10 @@ class RankFairPostprocessor(MetaRegressor):
             fitted |= _attributes(moved, resolution, samples, rows)
             notes += _cautions(moved)
         else:
-            fitted |= _without_maps()
+            unknown = "rank_auc_", "ks_", "wasserstein_", "mean_difference_", "theta_"
+            fitted |= dict.fromkeys(unknown, math.nan)
+            fitted |= {"maps_": {}, "group_auc_": {}, "resolution_": 0.0}
+            fitted["status_"] = str(Status.INACTIVE)
             notes.append(no_groups("predictions stay as they are"))
         self._store(fitted)
         tell(notes)
@@ -506,17 +507,6 @@ def _samples(m: Floats, rows: TrainingRows) -> list[Sample]:
     counts = None if rows.weights is None else counts_of(rows.weights)
     at = [np.flatnonzero(groups.codes == g) for g in range(len(groups.labels))]
     return [Sample.of(m[g], None if counts is None else counts[g]) for g in at]
-
-
-def _without_maps() -> dict[str, Any]:
-    """Return the fitted attributes where there are no groups."""
-    return {
-        "maps_": {},
-        "status_": str(Status.INACTIVE),
-        "group_auc_": {},
-        "resolution_": 0.0,
-        **dict.fromkeys(MEASURES, math.nan),
-    }
 
 
 def _attributes(

@@ -22,7 +22,7 @@ from rankfair.core.ranks import (
     whole_if_so,
 )
 from rankfair.engines.base import Engine
-from rankfair.engines.chunk import LineSample, sample_of
+from rankfair.engines.chunk import LineSample, histogram, sample_of
 from rankfair.engines.chunked import ChunkedEngine, Kept
 
 TIED = 2.0**-40  # of a standard deviation of y: predictions this close are ties
@@ -354,8 +354,9 @@ class Streamed(Counted):
 
     def _binned(self, x: float, bins: Bins) -> tuple[float, float]:
         """``2U`` of all rows, and the most that it is off."""
-        (table,) = self.kept.histograms([x], [bins], self._tied)
-        return binned_twice_u(*table, bins.ties)
+        count = partial(histogram, x=x, bins=bins, resolution=self._tied)
+        of_a, of_b = self.kept.total(count)
+        return binned_twice_u(of_a, of_b, bins.ties)
 
     @property
     def _tied(self) -> float:
