@@ -5,7 +5,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from rankfair.engines.chunk import Chunk, RowSums
+from rankfair.engines.chunked import Chunk, RowSums
 
 K, N, FEATURES = 6000, 18_000, 3
 

@@ -1,4 +1,7 @@
-"""Rows in chunks, on disk or on other machines: only sums and tables come here."""
+"""Rows in chunks, on disk or on other machines: only sums and tables come here.
+
+What is done with the rows of one chunk are pure functions with small answers.
+"""
 
 from __future__ import annotations
 
@@ -8,12 +11,23 @@ from dataclasses import dataclass, replace
 from functools import partial, reduce
 from itertools import chain
 from operator import iadd
-from typing import Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rankfair.core.blocks import CONSTANT, LEAST, Blocks, Floats, resolution_of
+from rankfair.core.blocks import (
+    CONSTANT,
+    LEAST,
+    PIECE,
+    Blocks,
+    Floats,
+    Ints,
+    SortedRows,
+    resolution_of,
+    rounded,
+    sorted_by_task,
+)
 from rankfair.core.problem import (
     Part,
     Problem,
@@ -21,12 +35,326 @@ from rankfair.core.problem import (
     scale_of,
     to_standard,
 )
+from rankfair.core.ranks import Bins
 from rankfair.engines.base import Engine, check_room
-from rankfair.engines.chunk import Chunk, Held, LeftOut, RowSums
-from rankfair.engines.labels import Coding
+
+if TYPE_CHECKING:
+    from rankfair.engines.labels import Coding
 
 P = TypeVar("P")
 T = TypeVar("T")
+
+SOME_ROWS = 1 << 16  # rows that are looked at for others like them
+BLOCK = 4096  # rows handled at a time, within the cache
+
+
+@dataclass(frozen=True)
+class Chunk:
+    """Some rows: features, target, task codes, group A or not, weights."""
+
+    columns: tuple[Floats, ...]  # n of them
+    y: Floats
+    codes: Ints
+    in_a: NDArray[np.bool_]
+    weights: Floats | None
+    number: int = 0  # of the partition, where chunks come back in any order
+
+    def __len__(self) -> int:
+        return len(self.y)
+
+    def rows(self, *more: Floats) -> Floats:
+        """Features and more columns side by side: (rows, n + more)."""
+        columns = (*self.columns, *more)
+        out = np.empty((len(self), len(columns)))
+        # Block by block, to stay in the cache.
+        for start in range(0, len(self) if columns else 0, BLOCK):
+            rows = slice(start, start + BLOCK)
+            np.stack([each[rows] for each in columns], axis=1, out=out[rows])
+        return out
+
+    def by_task(self, *more: Floats) -> tuple[Ints, Ints, SortedRows]:
+        """The tasks that occur, by size, their sizes, and their `rows`."""
+        there = np.bincount(self.codes) > 0
+        tasks, own = np.flatnonzero(there), np.cumsum(there, dtype=np.int32) - 1
+        order, places, sizes = sorted_by_task(own.take(self.codes), len(tasks))
+        rows = SortedRows(self.rows(*more), order, sizes)
+        return tasks[places], sizes, rows
+
+    @classmethod
+    def joined(cls, chunks: Iterable[Chunk]) -> Chunk:
+        """All rows of some chunks, by the number of the chunk."""
+        parts = sorted(chunks, key=lambda each: each.number)
+        columns = zip(*(each.columns for each in parts), strict=True)
+        weights = [each.weights for each in parts if each.weights is not None]
+        return cls(
+            tuple(map(np.concatenate, columns)),
+            np.concatenate([each.y for each in parts]),
+            np.concatenate([each.codes for each in parts]),
+            np.concatenate([each.in_a for each in parts]),
+            np.concatenate(weights) if weights else None,
+        )
+
+
+@dataclass(frozen=True)
+class Held:
+    """What is kept of a chunk: predictions ``m − x d`` along a line."""
+
+    m: Floats
+    d: Floats
+    in_a: NDArray[np.bool_]
+    weights: Floats | None
+
+    def at(self, x: float) -> Floats:
+        """The predictions at ``x`` of the line."""
+        moved = x * self.d
+        np.subtract(self.m, moved, out=moved)
+        return moved
+
+    def take(self, rows: Ints | NDArray[np.bool_]) -> Held:
+        """Some of the rows."""
+        weights = None if self.weights is None else self.weights[rows]
+        return Held(self.m[rows], self.d[rows], self.in_a[rows], weights)
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """What predicts rows, with themselves and by the fits without them.
+
+    Arrays are by code of the task; ``K`` is empty where rows cannot be left out.
+    """
+
+    centre: Floats  # (k, n)
+    W: Sequence[Floats]  # of y and of the direction, (k, n + 1), at the centre
+    K: Sequence[Floats]  # of y and of the direction, (k, n + 1, n + 1)
+    levels: Floats  # (2,): the direction of groups B and A
+    single: NDArray[np.bool_]  # (k,): tasks of one row, which are not left out
+    y_centre: float
+    y_unit: float
+    most: float  # leverage of a row that can be left out
+
+    @property
+    def n_lines(self) -> int:
+        """How many lines of a chunk are kept."""
+        return 2 if self.K else 1
+
+    def __call__(self, chunk: Chunk) -> list[Held]:
+        """The line of training rows and, if there is a ``K``, that of left-out ones."""
+        tasks, sizes, rows = chunk.by_task()
+        W, K = ([each[tasks] for each in some] for some in (self.W, self.K))
+        (m, d), H = rows.along(W, K, self.centre[None, tasks])
+        weights = None if chunk.weights is None else chunk.weights[rows.order]
+        in_a = chunk.in_a[rows.order]
+        trained = Held(m, d, in_a, weights)
+        if not self.K:
+            return [trained]
+        if weights is not None:
+            H *= np.minimum(weights, 1.0)
+        ok = (self.most > H).all(axis=0) & ~np.repeat(self.single[tasks], sizes)
+        H[:, ~ok] = 0.0
+        y = chunk.y[rows.order] / self.y_unit - self.y_centre
+        q = (m - H[0] * y) / (1.0 - H[0])
+        e = (d - H[-1] * self.levels[in_a.view(np.int8)]) / (1.0 - H[-1])
+        left_out = Held(q, e, in_a, weights)
+        return [trained, left_out if ok.all() else left_out.take(ok)]
+
+
+@dataclass(frozen=True)
+class LineSample:
+    """Some of the rows that are kept, and sums over all of them in groups A and B."""
+
+    some: Held
+    sums: Floats  # (5, 2): rows, weight, its square, and Σ w m, Σ w d
+
+
+def sample_of(held: Held, step: int) -> LineSample:
+    """Take one row of every ``step``."""
+    w = np.ones(len(held.m)) if held.weights is None else held.weights
+    parts = np.ones(len(w)), w, w * w, w * held.m, w * held.d
+    groups = held.in_a, ~held.in_a
+    sums = np.array([[part.sum(where=group) for group in groups] for part in parts])
+    return LineSample(held.take(some_of(len(w), step)), sums)
+
+
+def some_of(n_rows: int, step: int) -> Ints:
+    """The place of one row of every ``step``, at random: rows may come in a pattern."""
+    starts = np.arange(0, n_rows, step)
+    at = starts + np.random.default_rng(0).integers(0, step, len(starts))
+    found: Ints = at[at < n_rows]
+    return found
+
+
+def histogram(held: Held, x: float, bins: Bins, resolution: float) -> NDArray[Any]:
+    """How much of A and of B each of the bins holds at ``x``: (2, bins).
+
+    Where a bin is for one value alone, values are `rounded` to a resolution first.
+    """
+    m = held.at(x) if bins.ties is None else rounded(held.at(x), resolution)
+    return np.stack(bins.count_both(m, held.in_a, held.weights))
+
+
+# Sums
+
+
+class TaskSums(NamedTuple):
+    """Of some tasks: weight, means, and sums of products about the means."""
+
+    weight: Floats  # (t,)
+    centre: Floats  # (t, n) mean row
+    mean_y: Floats  # (t,)
+    gram: Floats  # (t, n, n)  Σ s (x − mean)(x − mean)ᵀ
+    cross: Floats  # (t, n)  Σ s (x − mean)(y − mean)
+    yy: Floats  # (t,)  Σ s (y − mean)²
+    weight_a: Floats  # (t,) of group A
+    cross_a: Floats  # (t, n)  Σ s (x − mean) over group A
+
+    def at(self, tasks: Ints | slice) -> TaskSums:
+        """Those of some tasks."""
+        return TaskSums(*(each[tasks] for each in self))
+
+    def add(self, at: Ints | slice, new: TaskSums) -> None:
+        """Add further rows of some tasks, in place.
+
+        With ``f = s₁s₂ / (s₁ + s₂)`` and ``d`` the difference of the means, the sum of
+        products about the common mean is that of both parts and ``f d dᵀ``.
+        """
+        old = self.at(at)
+        total = old.weight + new.weight
+        share = np.divide(new.weight, total, out=np.zeros_like(total), where=total > 0)
+        f = old.weight * share
+        d, e = new.centre - old.centre, new.mean_y - old.mean_y
+        fd = f[:, None] * d
+        gram = np.einsum("kf,kg->kfg", fd, d)
+        gram += new.gram
+        gram += old.gram
+        self.gram[at] = gram
+        self.cross[at] = old.cross + (e[:, None] * fd + new.cross)
+        self.yy[at] = old.yy + (f * e * e + new.yy)
+        # Sums about a mean that moved by ``share d`` change by that for each row of A.
+        cross_a = old.cross_a + new.cross_a
+        cross_a += (new.weight_a * (1.0 - share))[:, None] * d
+        cross_a -= (old.weight_a * share)[:, None] * d
+        self.cross_a[at] = cross_a
+        self.weight_a[at] = old.weight_a + new.weight_a
+        self.centre[at] = old.centre + share[:, None] * d
+        self.mean_y[at] = old.mean_y + share * e
+        self.weight[at] = total
+
+
+@dataclass(frozen=True)
+class RowSums:
+    """Sums over some rows: of every task, of the groups, and of all."""
+
+    by_task: TaskSums
+    rows: Ints  # (k,)
+    times: Floats  # (k,) rows, each as often as it weighs and at least once
+    groups: Floats  # (3, 2) of A and B: Σ s, Σ s² and Σ s y
+    most: Floats  # (3,) of y, of −y, and of what weights are: 0 none, 1 whole, 2 others
+    step: int  # one row of so many is looked at for others like it
+    keys: list[Floats]  # of these rows: alike if they share task and predictors
+    in_a: list[NDArray[np.bool_]]  # whether they are in A
+
+    @classmethod
+    def of(cls, k: int, n: int, n_rows: int, chunks: Iterable[Chunk]) -> RowSums:
+        """Of some chunks; tasks, features and rows are those of all there are."""
+        shapes = (k,), (k, n), (k,), (k, n, n), (k, n), (k,), (k,), (k, n)
+        total = cls(
+            TaskSums(*map(np.zeros, shapes)),
+            np.zeros(k, np.int64),
+            np.zeros(k),
+            np.zeros((3, 2)),
+            np.array([-np.inf, -np.inf, 0.0]),
+            max(1, n_rows // SOME_ROWS),
+            [],
+            [],
+        )
+        for chunk in chunks:
+            total.take(chunk)
+        return total
+
+    @property
+    def whole(self) -> bool:
+        """Whether all weights are whole, so that they mean repeated rows."""
+        few = float(self.groups[0].sum()) < 1 << 30
+        return bool(self.most[2] == 0 or (self.most[2] == 1 and few))
+
+    @property
+    def edge(self) -> Floats:
+        """The least and the greatest y: (2,)."""
+        return np.array([-self.most[1], self.most[0]])
+
+    def take(self, chunk: Chunk) -> None:
+        """Add the rows of a chunk, in place."""
+        for tasks, sums in _by_task(chunk):
+            self.by_task.add(tasks, sums)
+        y, w, k = chunk.y, chunk.weights, len(self.rows)
+        s = np.ones(len(chunk)) if w is None else w
+        kind = 0.0 if w is None else 1.0 + (w != np.rint(w)).any()
+        a = chunk.in_a.astype(float)
+        self.rows[:] += np.bincount(chunk.codes, minlength=k)
+        self.times[:] += np.bincount(chunk.codes, np.maximum(s, 1.0), k)
+        self.groups[:] += [[part @ a, part @ (1 - a)] for part in (s, s * s, s * y)]
+        most = y.max(initial=-np.inf), -y.min(initial=np.inf), kind
+        np.maximum(self.most, most, out=self.most)
+        some = some_of(len(chunk), self.step)
+        self.keys.append(_keys(chunk, some))
+        self.in_a.append(chunk.in_a[some])
+
+    def add(self, other: RowSums) -> RowSums:
+        """Add those of other rows, in place, some tasks at a time."""
+        k, n = other.by_task.centre.shape
+        step = PIECE // (n * n) + 1
+        for first in range(0, k, step):
+            own = slice(first, first + step)
+            self.by_task.add(own, other.by_task.at(own))
+        self.rows[:] += other.rows
+        self.times[:] += other.times
+        self.groups[:] += other.groups
+        np.maximum(self.most, other.most, out=self.most)
+        self.keys.extend(other.keys)
+        self.in_a.extend(other.in_a)
+        return self
+
+    def alike(self) -> tuple[float, float]:
+        """The share of rows like others, and of pairs of A and B that are alike.
+
+        Both are estimates from some of the rows.
+        """
+        in_a = np.concatenate(self.in_a)
+        _, ids, rows = np.unique(
+            np.concatenate(self.keys), return_inverse=True, return_counts=True
+        )
+        a = np.bincount(ids, in_a)
+        pairs = float(a @ (rows - a)) / max(float(a.sum() * (~in_a).sum()), 1.0)
+        return float(rows[rows > 1].sum() / len(in_a)), pairs
+
+
+def _by_task(chunk: Chunk) -> Iterator[tuple[Ints, TaskSums]]:
+    """The sums of a chunk, some tasks of one size at a time.
+
+    Each task is in one of them, so that no sum has to be found twice, and tasks of one
+    size ascend, so that what is added to lies in the order in which it is met.
+    """
+    tasks, _, rows = chunk.by_task(chunk.y)
+    w = None if chunk.weights is None else chunk.weights[rows.order]
+    in_a = chunk.in_a[rows.order]
+    for at, found in rows.products(rows.batches, w, [in_a]):
+        mean, P, cross, sums = found.centred()[0], *found[1:]
+        x, y = mean[:, :-1], mean[:, -1]
+        gram, xy, yy = P[:, :-1, :-1], P[:, :-1, -1], P[:, -1, -1]
+        of_a = sums[:, 0, -1], cross[:, 0, :-1]
+        yield tasks[at], TaskSums(sums[:, -1, -1], x, y, gram, xy, yy, *of_a)
+
+
+def _keys(chunk: Chunk, some: Ints) -> Floats:
+    """A number for task and predictors of some rows, the same for rows alike."""
+    ways = np.random.default_rng(0).uniform(1.0, 2.0, len(chunk.columns) + 1)
+    keys: Floats = ways[-1] * chunk.codes[some]
+    for way, column in zip(ways[:-1], chunk.columns, strict=True):
+        keys += way * column[some]
+    return keys
+
+
+# All chunks
 
 
 @dataclass(frozen=True)

@@ -13,8 +13,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, TypeVar
 
-from rankfair.engines.chunk import Chunk, Held, LeftOut
-from rankfair.engines.chunked import ChunkedRows, Kept, Sizes
+from rankfair.engines.chunked import Chunk, ChunkedRows, Held, Kept, LeftOut, Sizes
 from rankfair.engines.labels import (
     Coding,
     StreamRoles,

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankfair.core.blocks import Floats, Ints
-from rankfair.engines.chunk import Chunk
+from rankfair.engines.chunked import Chunk
 from rankfair.input.errors import (
     Argument,
     InputError,

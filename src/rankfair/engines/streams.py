@@ -21,8 +21,7 @@ from uuid import uuid4
 
 import numpy as np
 
-from rankfair.engines.chunk import Chunk, Held, LeftOut
-from rankfair.engines.chunked import ChunkedRows, Kept, Sizes
+from rankfair.engines.chunked import Chunk, ChunkedRows, Held, Kept, LeftOut, Sizes
 from rankfair.engines.dask import open_frame
 from rankfair.engines.labels import (
     Coding,

@@ -22,8 +22,13 @@ from rankfair.core.ranks import (
     whole_if_so,
 )
 from rankfair.engines.base import Engine
-from rankfair.engines.chunk import LineSample, histogram, sample_of
-from rankfair.engines.chunked import ChunkedEngine, Kept
+from rankfair.engines.chunked import (
+    ChunkedEngine,
+    Kept,
+    LineSample,
+    histogram,
+    sample_of,
+)
 
 TIED = 2.0**-40  # of a standard deviation of y: predictions this close are ties
 CLOSE = 1e-7  # of a shown value, or a share of λ: how near to the edge a search ends
