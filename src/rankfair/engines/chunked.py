@@ -28,13 +28,7 @@ from rankfair.core.blocks import (
     rounded,
     sorted_by_task,
 )
-from rankfair.core.problem import (
-    Part,
-    Problem,
-    refuse_wild,
-    scale_of,
-    to_standard,
-)
+from rankfair.core.problem import Part, Problem, refuse_wild, scale_of, to_standard
 from rankfair.core.ranks import Bins
 from rankfair.engines.base import Engine, check_room
 
@@ -158,21 +152,16 @@ class LeftOut:
         return [trained, left_out if ok.all() else left_out.take(ok)]
 
 
-@dataclass(frozen=True)
-class LineSample:
-    """Some of the rows that are kept, and sums over all of them in groups A and B."""
+def sample_of(held: Held, step: int) -> tuple[Held, Floats]:
+    """One row of every ``step``, and sums over all rows in groups A and B: (5, 2).
 
-    some: Held
-    sums: Floats  # (5, 2): rows, weight, its square, and Σ w m, Σ w d
-
-
-def sample_of(held: Held, step: int) -> LineSample:
-    """Take one row of every ``step``."""
+    They are of rows, weight, its square, and of w m and w d.
+    """
     w = np.ones(len(held.m)) if held.weights is None else held.weights
     parts = np.ones(len(w)), w, w * w, w * held.m, w * held.d
     groups = held.in_a, ~held.in_a
     sums = np.array([[part.sum(where=group) for group in groups] for part in parts])
-    return LineSample(held.take(some_of(len(w), step)), sums)
+    return held.take(some_of(len(w), step)), sums
 
 
 def some_of(n_rows: int, step: int) -> Ints:

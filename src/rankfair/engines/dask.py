@@ -96,21 +96,6 @@ class DaskRows(ChunkedRows):
     coding: Coding
     sizes: Sizes
 
-    @classmethod
-    def of(cls, cluster: Cluster, partitions: Many, coding: Coding) -> DaskRows:
-        """Turn partitions into chunks, where they are."""
-        import dask
-
-        lent = lend(cluster, coding)
-        made = [
-            cluster.client.submit(
-                _chunks, [partitions[i] for i in share], share, lent, pure=False
-            )
-            for share in shares_of(cluster, partitions)
-        ]
-        sizes = Sizes(**dask.config.get("rankfair.sizes", {}))
-        return cls(cluster, made, coding, sizes)
-
     def gather(self, function: Callable[[Iterable[Chunk]], T]) -> Iterator[T]:
         """What a function says of the chunks of each share."""
         return said(self.cluster, function, self.shares)
@@ -222,6 +207,7 @@ def open_frame(X: Any, y: Any, weight: str | None, named: Any) -> DaskRows:
 
     ``named`` has the columns that the constructor of the estimator names.
     """
+    import dask
     from pandas.api.types import is_numeric_dtype
 
     cluster = _cluster_here()
@@ -240,7 +226,16 @@ def open_frame(X: Any, y: Any, weight: str | None, named: Any) -> DaskRows:
     partitions = cluster.client.compute(frame.to_delayed())
     numbers = list(range(len(partitions)))
     tallies = said(cluster, partial(_tally, roles), partitions, numbers)
-    return DaskRows.of(cluster, partitions, coded(tallies, roles))
+    coding = coded(tallies, roles)
+    lent = lend(cluster, coding)
+    made = [
+        cluster.client.submit(
+            _chunks, [partitions[i] for i in share], share, lent, pure=False
+        )
+        for share in shares_of(cluster, partitions)
+    ]
+    sizes = Sizes(**dask.config.get("rankfair.sizes", {}))
+    return DaskRows(cluster, made, coding, sizes)
 
 
 def _tally(roles: StreamRoles, partition: Any, number: int) -> Any:

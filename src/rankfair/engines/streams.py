@@ -458,11 +458,7 @@ def stream(
 
 @contextmanager
 def open_rows(
-    X: Any,
-    y: Any,
-    weight: str | None,
-    named: Any,
-    on_rows: OnRows | None = None,
+    X: Any, y: Any, weight: str | None, named: Any, on_rows: OnRows | None = None
 ) -> Iterator[ChunkedRows]:
     """Open a `Stream` or a Dask frame with the columns that an estimator names.
 

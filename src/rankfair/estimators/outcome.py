@@ -37,14 +37,7 @@ from rankfair.input.errors import (
 )
 from rankfair.input.groups import SensitiveGroups, plain_labels
 from rankfair.input.training import Named, TrainingRows, feature_record
-from rankfair.paths import (
-    LINE_POINTS,
-    Judge,
-    Path,
-    PathRow,
-    TriedEpsilon,
-    measured,
-)
+from rankfair.paths import LINE_POINTS, Judge, Path, PathRow, TriedEpsilon, measured
 from rankfair.penalties.pool import Pool
 from rankfair.solvers.base import Line, Solution, Status
 from rankfair.solvers.by_task import TaskSolution, TaskStatus

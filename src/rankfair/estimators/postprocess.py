@@ -34,7 +34,7 @@ from rankfair.input.errors import (
 )
 from rankfair.input.folds import group_means, out_of_fold
 from rankfair.input.frames import Table, finite_predictions, known_codes, open_table
-from rankfair.input.groups import group_labels, label_source
+from rankfair.input.groups import GROUPS, group_labels, label_source
 from rankfair.input.training import (
     TrainingRows,
     as_in_training,
@@ -45,7 +45,6 @@ from rankfair.input.training import (
 from rankfair.projections import Sample
 from rankfair.solvers.base import Status
 
-GROUPS = "sensitive_features"
 NOT_FITTED = (
     "prefit=True, but this %(name)s is not fitted. Fit it first, or leave "
     "prefit=False. Clones, which searches, cross-validation and fairness_path make, "

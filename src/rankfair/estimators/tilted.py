@@ -54,14 +54,7 @@ from rankfair.estimators.outcome import (
     tell,
 )
 from rankfair.input.arrays import Bools, Codes, Floats
-from rankfair.input.errors import (
-    CUT,
-    Argument,
-    InputError,
-    InputWarning,
-    Words,
-    listed,
-)
+from rankfair.input.errors import CUT, Argument, InputError, InputWarning, Words, listed
 from rankfair.input.folds import Folds, make_folds, out_of_fold
 from rankfair.input.frames import (
     ArrayTable,

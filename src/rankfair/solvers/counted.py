@@ -25,7 +25,6 @@ from rankfair.engines.base import Engine
 from rankfair.engines.chunked import (
     ChunkedEngine,
     Kept,
-    LineSample,
     histogram,
     sample_of,
 )
@@ -405,15 +404,15 @@ def counted_elsewhere(
     units, n_rows = Units.of(engine), engine.rows.n_rows
     few = n_rows <= engine.rows.sizes.exact_rows
     step = 1 if few else max(1, n_rows // FINE)
-    looks: list[LineSample] = list(kept.each(partial(sample_of, step=step)))
-    rows, weight, squares, q, e = np.sum([each.sums for each in looks], axis=0)
+    looks = list(kept.each(partial(sample_of, step=step)))
+    rows, weight, squares, q, e = np.sum([sums for _, sums in looks], axis=0)
     if not rows.all():
         return None
 
     def between(groups: Groups) -> tuple[Demand, ...]:
         return tuple(Demand(each.constraint, groups) for each in demands)
 
-    held = [each.some for each in looks]
+    held = [some_rows for some_rows, _ in looks]
     weights = [each.weights for each in held if each.weights is not None]
     own = whole_if_so(np.concatenate(weights)) if weights else None
     m, d, in_a = (
