@@ -442,11 +442,7 @@ class RankFairRegressor(FairRegressor):
             solution = self._solve(rows, settings, progress, rows.group_predictors)
             if solution.status is Status.INFEASIBLE and self.blind:
                 advice = self._with_the_group(rows, settings, solution)
-        notes = [
-            *([no_groups()] if rows.in_a is None else ()),
-            *rows.notes,
-            *cautions(self, settings, solution, rows),
-        ]
+        notes = [*cautions(self, settings, solution, rows)]
         finish(self, settings, solution, rows, X, progress, notes, advice)
         return self
 

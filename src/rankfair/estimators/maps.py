@@ -132,9 +132,8 @@ class Limit:
 
     def excess(self, standing: Standing) -> float:
         """How far the worst gap is above its width; at most 0 in the band."""
-        return float(
-            np.max(GAPS[self.constraint](standing) - self.widths * (1 + ROUNDING))
-        )
+        gaps = GAPS[self.constraint](standing)
+        return float(np.max(gaps - self.widths * (1 + ROUNDING)))
 
     def allowing(
         self, samples: Sequence[Sample], fairest: Callable[[], Standing]

@@ -649,6 +649,9 @@ def cautions(
     model: Any, settings: FairSettings, solution: Solution, rows: TrainingRows
 ) -> Iterator[Warning]:
     """Return what a user should know of this fit."""
+    if not rows.attributes:
+        yield no_groups()
+    yield from rows.notes
     if rows.weights is not None and rows.weights.mean() > 10:
         yield InputWarning(
             "sample_weight",

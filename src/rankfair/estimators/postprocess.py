@@ -432,12 +432,11 @@ class RankFairPostprocessor(MetaRegressor):
         epsilon = check_number(
             "epsilon", self.epsilon, 0.0, MOST.get(constraint, np.inf)
         )
-        methods: tuple[str, ...] = ("predict",)
-        cure = ""
-        if not self.prefit:
-            methods = ("fit", "predict", "get_params")
+        if self.prefit:
+            check_estimator(self.estimator, "predict")
+        else:
             cure = "Of a fitted one, predict is enough: set prefit=True."
-        check_estimator(self.estimator, *methods, cure=cure)
+            check_estimator(self.estimator, "fit", "predict", "get_params", cure=cure)
         if self.cv is not None and self.prefit:
             raise InputError(
                 "cv",
