@@ -82,6 +82,8 @@ def test_a_workbook_is_audited_into_a_workbook(tmp_path):
         sheet.append([None, *row])
     book.save(tmp_path / "pay.xlsx")
     out = tmp_path / "out.xlsx"
+    done = run("audit", tmp_path / "pay.xlsx", *COMMON, code=2)
+    assert 'has "Sheet", "Pay". --sheet names another.' in done.stderr
     words = [tmp_path / "pay.xlsx", "--sheet", "Pay", *COMMON, "-o", out]
     done = run("audit", *words, code=0)
     assert 'Skipped what stands above the header in line 2: "Pay 2024".' in done.stderr

@@ -38,6 +38,17 @@ def read_workbook(raw: bytes, reading: Reading) -> Sheet:
     and columns.  A number is its shortest text, a date is ``2024-01-31``.
     """
     rows, notes = _used_rows(raw, reading)
+    try:
+        return _sheet_of(rows, notes, reading)
+    except TableError as error:  # another sheet may be what is meant
+        error.cure = " ".join(filter(None, [str(error.cure), *notes]))
+        raise
+
+
+def _sheet_of(
+    rows: list[tuple[int, list[str]]], notes: list[str], reading: Reading
+) -> Sheet:
+    """Return the cells of rows that hold something, below their header."""
     if not rows:
         raise TableError("is empty: a header and rows are expected")
     width = max(len(row) for _, row in rows)
@@ -46,7 +57,7 @@ def read_workbook(raw: bytes, reading: Reading) -> Sheet:
     rows = [(line, [row[i] for i in used]) for line, row in rows]
     n_titles = titles_in([row for _, row in rows[: MOST_TITLES + 2]])
     line, header = rows[n_titles]
-    notes += header_notes(rows, n_titles)
+    notes = [*notes, *header_notes(rows, n_titles)]
     names = trimmed(header, reading)
     check_header(names, line=line)
     body = rows[n_titles + 1 :]
