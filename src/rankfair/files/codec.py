@@ -64,6 +64,8 @@ def fits(value: Any, kind: Any) -> bool:
     (True, False)
     """
     origin, parts = get_origin(kind), get_args(kind)
+    if hasattr(origin, "__value__"):  # from NumPy 2.5 on NDArray is a lazy alias
+        return fits(value, origin.__value__[parts])
     if origin in (Union, UnionType):
         return any(fits(value, part) for part in parts)
     if origin is np.ndarray:
