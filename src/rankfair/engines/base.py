@@ -177,7 +177,7 @@ def _needed(n_tasks: int, n_features: int, copies: int) -> int:
 
 
 def memory_here(limits: Iterable[Path] = LIMITS) -> int | None:
-    """Bytes of memory of this machine or container; None where nobody says."""
+    """Bytes of memory of this machine or container; None where unknown."""
     try:
         found = [os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")]
     except (AttributeError, ValueError, OSError):

@@ -505,7 +505,7 @@ def _status(x: float, inside: bool) -> str:
 def trade_off_of(
     solution: Solution, settings: FairSettings, rows: TrainingRows
 ) -> TradeOff | None:
-    """Return the trade-off of a fit with one demand on a line; None of any other."""
+    """Return the trade-off of a fit with one constraint on a line, else None."""
     line, solver = solution.line, settings.solver
     straight = isinstance(solver, Tilt) and solver.direction == "mean"
     if line is None or not straight or not line.in_memory or len(line.D) != 1:

@@ -163,8 +163,8 @@ class Layout:
 class Columns:
     """Columns of X named in the constructor of an estimator, and how groups are read.
 
-    ``several``: there may be more than two groups, several attributes, and rows of
-    unknown group.  ``bins`` and ``intersect`` are for such estimators only, and
+    ``several``: there may be more than two groups, several sensitive features, and
+    rows of unknown group.  ``bins`` and ``intersect`` are for such estimators only, and
     ``cure`` is what to do about too many numbers.
     """
 
