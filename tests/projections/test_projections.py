@@ -125,10 +125,10 @@ def test_shift_moves_groups_as_wholes_by_the_least_delta(problem, weights, decim
 @pytest.mark.parametrize("weighted", [False, True])
 def test_shift_of_many_rows_is_the_quantile_of_all_differences(heavy, weighted):
     rng = np.random.default_rng(6)
-    in_a = rng.random(1_500) < 0.3
-    m = rng.standard_cauchy(1_500) if heavy else rng.normal(size=1_500)
+    in_a = rng.random(4_500) < 0.3
+    m = rng.standard_cauchy(4_500) if heavy else rng.normal(size=4_500)
     m = m + in_a
-    weights = rng.integers(1, 3, 1_500) if weighted else np.ones(1_500, np.int64)
+    weights = rng.integers(1, 3, 4_500) if weighted else np.ones(4_500, np.int64)
     low, high = band_of(in_a, 0.01, "both", weights)
     result = projections.shift(m, in_a, (low, high), weights if weighted else None)
     delta = np.median((m - result)[in_a]) + np.median((result - m)[~in_a])

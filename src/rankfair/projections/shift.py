@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,9 @@ from rankfair.core.ranks import twice_u, twice_u_sorted
 Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 Band = tuple[float, float]
+
+SAMPLE = 1 << 11  # rows that say about where to look
+NEAR = 1e-3  # of all differences: about as near as these say it
 
 
 def outside(count: float, band: Band) -> float:
@@ -60,37 +64,67 @@ def shift(
     >>> shift(m, in_a, (3, 5)).tolist()
     [2.5, 3.5, 2.5, 3.5]
     """
-    w = np.ones(len(m), np.int64) if weights is None else weights
-    (a, w_a), (b, w_b) = (_sorted(m[own], w[own]) for own in (in_a, ~in_a))
-    total_a, total_b = w_a.sum().item(), w_b.sum().item()
+    (a, w_a), (b, w_b) = (_sorted(m, own, weights) for own in (in_a, ~in_a))
+    total_a, total_b = (
+        len(own) if w is None else w.sum().item() for own, w in ((a, w_a), (b, w_b))
+    )
     share_a, share_b = total_a / (total_a + total_b), total_b / (total_a + total_b)
     # Of a band that no order can reach its nearest end is asked for.
     most = 2 * total_a * total_b
     band = (min(max(band[0], 0), most), min(max(band[1], 0), most))
     unit = resolution_of(m) or 1.0
 
-    def count(delta: float) -> float:
-        moved = rounded(a - delta * share_b, unit), rounded(b + delta * share_a, unit)
-        return twice_u_sorted(*moved) if weights is None else twice_u(*moved, w_a, w_b)
+    @cache
+    def count(delta: float, step: int = 1) -> float:
+        """2U of the rows moved, or of one in so many."""
+        up, down = a[::step] - delta * share_b, b[::step] + delta * share_a
+        up, down = rounded(up, unit), rounded(down, unit)
+        if w_a is not None:
+            return twice_u(up, down, w_a, w_b)
+        return twice_u_sorted(up, down) * (total_a / len(up)) * (total_b / len(down))
 
-    if outside(twice_u(a, b, w_a, w_b), band) == 0:
+    plain = w_a is None  # 2U without a tie is then even
+    before = twice_u_sorted(a, b) if plain else twice_u(a, b, w_a, w_b)
+    if outside(before, band) == 0:
         return m.astype(np.float64)
     start = outside(count(0.0), band)
     tried = [0.0]
     if start:
-        edge = band[1] if start > 0 else band[0]
+        side, edge = (1, band[1]) if start > 0 else (-1, band[0])
         far = a[-1] - b[0] + 4 * unit if start > 0 else a[0] - b[-1] - 4 * unit
-        root = brentq(lambda delta: count(delta) - edge, 0.0, far, xtol=unit)
+
+        def beyond(delta: float, step: int = 1) -> float:
+            """How far the count is beyond half a step, 0 in the first gap beyond."""
+            off = count(delta, step) - edge
+            gap = plain and off % 2 == edge % 2 and 0 <= -off * side < 2
+            return 0.0 if gap else off + 0.5 * side
+
+        near, ends, step = 0.0, (0.0, far), len(m) // SAMPLE
+        if step > 1 and plain:
+            if beyond(0.0, step) * beyond(far, step) < 0:
+                near = brentq(beyond, *ends, (step,), xtol=NEAR * abs(far))
+            close = near - NEAR * far, near + NEAR * far
+            ends = close if beyond(close[0]) * beyond(close[1]) <= 0 else ends
+        root = brentq(beyond, *ends, xtol=unit)
         # Before, at and after a jump: two units outlive rounding.
         tried += [d + k * unit for d in _around(a, b, root) for k in (-2, 0, 2)]
-    delta = min(tried, key=lambda each: (abs(outside(count(each), band)), abs(each)))
+    tried.sort(key=abs)
+    met = (each for each in tried if outside(count(each), band) == 0)
+    delta = next(met, None)
+    if delta is None:
+        delta = min(tried, key=lambda each: abs(outside(count(each), band)))
     return rounded(m - delta * np.where(in_a, share_b, -share_a), unit)
 
 
-def _sorted(values: Floats, weights: NDArray[Any]) -> tuple[Floats, NDArray[Any]]:
-    """Values in ascending order, and their weights."""
+def _sorted(
+    m: Floats, own: Mask, weights: NDArray[Any] | None
+) -> tuple[Floats, NDArray[Any] | None]:
+    """The values of a group in ascending order, and their weights."""
+    values = m[np.flatnonzero(own)].astype(np.float64)
+    if weights is None:
+        return np.sort(values), None
     order = np.argsort(values, kind="stable")
-    return values[order].astype(np.float64), weights[order]
+    return values[order], weights[own][order]
 
 
 def _around(a: Floats, b: Floats, delta: float) -> list[float]:
