@@ -82,8 +82,11 @@ class Constraint(ABC):
 
     def direction(self, groups: Groups) -> Floats:
         """``g_i``, per unit of weight: ``±1/n_A`` in A and ``∓1/n_B`` in B."""
-        a, b = self.sign / groups.total_a, -self.sign / groups.total_b
-        return np.where(groups.in_a, a, b)
+        return np.where(groups.in_a, *self.levels(groups))
+
+    def levels(self, groups: Groups) -> tuple[float, float]:
+        """The direction of every row of A, and of B."""
+        return self.sign / groups.total_a, -self.sign / groups.total_b
 
     def slack(self, groups: Groups) -> float:
         """How far outside its band ``value`` may end where several are met together."""

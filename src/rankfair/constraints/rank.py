@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from rankfair.constraints.base import Band, Constraint, Floats
 from rankfair.core.problem import Groups
 from rankfair.core.ranks import (
-    Array,
     Grid,
     binned_twice_u,
     smooth_density,
@@ -103,11 +102,7 @@ class Rank(Constraint):
         if len(m) <= (EXACT_ROWS if groups.weights is None else EXACT_ROWS // 4):
             return self.value(m, groups), 0.0
         grid = Grid.around(m, BINS)
-        return self.binned(*grid.count_both(m, groups.in_a, groups.weights))
-
-    def binned(self, above: Array, below: Array) -> tuple[float, float]:
-        """``2U`` from the histograms of A and of B, and the most it can be off."""
-        return binned_twice_u(above, below)
+        return binned_twice_u(*grid.count_both(m, groups.in_a, groups.weights))
 
     def slope(self, m: Floats, groups: Groups) -> Floats:
         """The other group's density: ``f_B(m_i)/n_A`` in A, ``−f_A(m_i)/n_B`` in B."""

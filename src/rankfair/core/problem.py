@@ -54,11 +54,6 @@ class Groups:
         return np.flatnonzero(self.in_a)
 
     @cached_property
-    def index_b(self) -> Ints:
-        """Positions of group B."""
-        return np.flatnonzero(~self.in_a)
-
-    @cached_property
     def total_a(self) -> int | float:
         """How many rows, or how much weight, group A has."""
         return self._total(self.in_a)

@@ -357,30 +357,13 @@ class Grid(Bins):
         np.clip(place, 0, self.bins - 1, out=place)
         return place.astype(np.intp)
 
-    def count(self, values: Floats, weights: Array | None = None) -> Array:
-        """How many values (or how much weight) each bin holds."""
-        return np.bincount(self.index(values), weights, self.bins)
-
-    @property
-    def centres(self) -> Floats:
-        """The middle of every bin."""
-        steps: Floats = np.arange(0.5, self.bins)
-        return self.low + self.width * steps
-
 
 def smooth_density(count: Array, grid: Grid, bandwidth: float) -> Floats:
     """A Gaussian kernel density, at the centres of ``grid``, of a binned sample."""
-    total = max(float(count.sum()), 1e-300)
-    return _smooth(count, grid, bandwidth) / (grid.width * total)
-
-
-def _smooth(count: Array, grid: Grid, bandwidth: float) -> Floats:
-    """``count`` spread by a Gaussian kernel whose weights sum to one."""
     reach, size, waves = _kernel(grid.width / bandwidth, grid.bins)
     smooth = np.fft.irfft(np.fft.rfft(count, size) * waves, size)
-    floor = 0.0 if np.min(count) >= 0 else -np.inf
-    out: Floats = np.maximum(smooth[reach : reach + grid.bins], floor)
-    return out
+    out: Floats = np.maximum(smooth[reach : reach + grid.bins], 0.0)
+    return out / (grid.width * max(float(count.sum()), 1e-300))
 
 
 # Many groups are smoothed on one grid, one after the other.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
+from itertools import groupby
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -54,10 +55,9 @@ class Demand:
 
     def levels(self) -> tuple[float, float]:
         """The direction of every row of A, and of B, where that is all there is."""
-        a, b = self.groups.total_a, self.groups.total_b
-        both = Part(np.array([True, False]), None, a, b, 1)
-        of_a, of_b = self.constraint.direction(both) * (a + b)
-        return float(of_a), float(of_b)
+        total = self.groups.total_a + self.groups.total_b
+        of_a, of_b = self.constraint.levels(self.groups)
+        return float(of_a * total), float(of_b * total)
 
     def slope(self, m: Floats) -> Floats:
         """The derivative of the shown value, per unit of weight, of rows in a group."""
@@ -224,12 +224,10 @@ class Counted:
         self, ask: Callable[[Constraint, list[Groups]], list[Any]]
     ) -> list[Any]:
         """What constraints say of the groups of every demand, each asked once."""
-        found = [None] * len(self.demands)
-        for places in self._by_constraint:
-            demands = [self.demands[i] for i in places]
-            answers = ask(demands[0].constraint, [it.groups for it in demands])
-            for i, answer in zip(places, answers, strict=True):
-                found[i] = answer
+        found = list[Any]()
+        for _, same in groupby(self.demands, lambda it: id(it.constraint)):
+            demands = list(same)
+            found += ask(demands[0].constraint, [it.groups for it in demands])
         return found
 
     @property
@@ -240,14 +238,6 @@ class Counted:
     @property
     def _linear(self) -> list[bool]:
         return [each.constraint.linear for each in self.demands]
-
-    @cached_property
-    def _by_constraint(self) -> list[list[int]]:
-        """The places of the demands of each constraint."""
-        places: dict[int, list[int]] = {}
-        for i, demand in enumerate(self.demands):
-            places.setdefault(id(demand.constraint), []).append(i)
-        return list(places.values())
 
     def place(self, lam: Floats) -> Place:
         """What exact counts say of ``λ``."""
