@@ -343,7 +343,7 @@ def _stacked(
     return weighted, plain
 
 
-def blocks_of(length: int, size: int = CHUNK) -> Iterator[slice]:
+def blocks_of(length: int, size: int = PIECE) -> Iterator[slice]:
     """Slices that cover ``length`` values, a block each."""
     return (slice(i, i + size) for i in range(0, length, size))
 

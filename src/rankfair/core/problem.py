@@ -114,6 +114,14 @@ class Part(Groups):
     all_b: int | float = 0
     one_pair: int | float = 1
 
+    @classmethod
+    def elsewhere(cls, weight: Any, squares: Any, whole: bool) -> Part:
+        """Groups without their rows: what A and B weigh, and sums of its squares."""
+        (a, b), (of_a, of_b) = weight, squares
+        if whole:
+            return cls(np.zeros(0, bool), None, round(a), round(b), 1)
+        return cls(np.zeros(0, bool), None, a, b, of_a / a * of_b / b)
+
     @property
     def total_a(self) -> int | float:
         """How many rows, or how much weight, group A has in all."""

@@ -8,7 +8,7 @@ weights are whole numbers; an AUC is made only where a number is shown.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -16,18 +16,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rankfair.core.blocks import each
+from rankfair.core.blocks import PIECE, blocks_of, each
 
 Floats = NDArray[np.float64]
 Array = NDArray[Any]
 
 MANY = 1 << 16  # values that are sorted faster by their places in 31 bits
-BLOCK = 1 << 15  # values handled at a time, so that they stay in the cache
-
-
-def blocks_of(length: int, size: int = BLOCK) -> Iterator[slice]:
-    """Slices that cover ``length`` values, a block each."""
-    return (slice(i, i + size) for i in range(0, length, size))
 
 
 def split(values: Array, in_a: NDArray[np.bool_]) -> tuple[Array, Array]:
@@ -159,12 +153,12 @@ def twice_u_sorted(a: Floats, b: Floats) -> int:
     parts: list[int] = []
 
     def count(start: int) -> None:
-        block = a[start : start + BLOCK]
+        block = a[start : start + PIECE]
         low = int(np.searchsorted(b, block[0], "left"))
         high = int(np.searchsorted(b, block[-1], "right"))
         parts.append(2 * low * len(block) + _twice_u_block(block, b[low:high]))
 
-    each(count, range(0, len(a), BLOCK), len(a))
+    each(count, range(0, len(a), PIECE), len(a))
     return sum(parts)
 
 
@@ -291,7 +285,7 @@ class Bins(ABC):
     ) -> tuple[Array, Array]:
         """How many values (or how much weight) of A and of B each bin holds."""
         both: Array = np.zeros(2 * self.bins, np.int64 if weights is None else float)
-        for rows in blocks_of(len(values), max(BLOCK, 4 * self.bins)):
+        for rows in blocks_of(len(values), max(PIECE, 4 * self.bins)):
             cells = self.index(values[rows]) + self.bins * in_a[rows]
             w = None if weights is None else weights[rows]
             both += np.bincount(cells, w, 2 * self.bins)

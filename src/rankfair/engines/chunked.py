@@ -454,7 +454,10 @@ class ChunkedEngine(Engine):
         scale, varies = scale_of(blocks, own.weight, standardize)
         to_standard(own.gram, scale, varies)
         centre, unit = _target_units(total)
-        groups = None if rows.coding.roles.group is None else _groups(total)
+        groups = None
+        if rows.coding.roles.group is not None:
+            weight, squares, _ = total.groups.tolist()
+            groups = Part.elsewhere(weight, squares, total.whole)
         return cls(
             blocks=blocks,
             scale=scale,
@@ -539,12 +542,3 @@ def _target_units(total: RowSums) -> tuple[float, float]:
     if not spread > CONSTANT * abs(mean):
         spread = size
     return mean / spread, spread
-
-
-def _groups(total: RowSums) -> Part:
-    """How many rows, or how much weight, the groups have."""
-    (a, b), squares, _ = total.groups.tolist()
-    none = np.zeros(0, bool)
-    if total.whole:
-        return Part(none, None, round(a), round(b), 1)
-    return Part(none, None, a, b, squares[0] / a * squares[1] / b)

@@ -12,14 +12,13 @@ import numpy as np
 
 from rankfair.constraints.base import ROUNDING, Band, Constraint
 from rankfair.constraints.rank import BINS, EXACT_ROWS, Rank
-from rankfair.core.blocks import Floats, Ints, power_of_two, rounded
+from rankfair.core.blocks import Floats, Ints, blocks_of, power_of_two, rounded
 from rankfair.core.problem import Groups, Part
 from rankfair.core.ranks import (
     Bins,
     Edges,
     Grid,
     binned_twice_u,
-    blocks_of,
     whole_if_so,
 )
 from rankfair.engines.base import Engine
@@ -412,10 +411,7 @@ def counted_elsewhere(
     some = Counted(m, d[None], between(Groups(in_a, own)), units)
     if few:
         return some
-    a, b = weight
-    groups = Part(np.zeros(0, bool), None, a, b, squares[0] / a * squares[1] / b)
-    if engine.total.whole:
-        groups = Part(np.zeros(0, bool), None, round(a), round(b), 1)
+    (a, b), groups = weight, Part.elsewhere(weight, squares, engine.total.whole)
     both = Part(np.array([True, False]), weight, a, b, 1)
     means = Counted(q / weight, (e / weight)[None], between(both), units)
     return Streamed(
