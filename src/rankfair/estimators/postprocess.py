@@ -279,10 +279,7 @@ class RankFairPostprocessor(MetaRegressor):
         >>> model.fit([[0.0], [1.0]], [1, 3], sensitive_features=["a", "b"]).status_
         'inactive'
         """
-        method, epsilon = self._read_settings(y)
-        if self.prefit and fit_params:
-            wrong = "is for a fit of the estimator, which prefit=True rules out"
-            raise InputError(next(iter(fit_params)), wrong, cure="Leave it out.")
+        method, epsilon = self._read_settings(y, fit_params)
         table = open_table(X)
         target = np.zeros(table.shape[0]) if y is None and self.prefit else y
         rows = self._read_rows(
@@ -414,7 +411,7 @@ class RankFairPostprocessor(MetaRegressor):
         tags.target_tags.required = not self.prefit
         return tags
 
-    def _read_settings(self, y: Any) -> tuple[str, float]:
+    def _read_settings(self, y: Any, passed: dict[str, Any]) -> tuple[str, float]:
         """Check the settings; return the method settled on, and ε."""
         check_settings(self)
         constraint, method = self.constraints, self.method
@@ -446,6 +443,9 @@ class RankFairPostprocessor(MetaRegressor):
         if self.prefit and y is None and constraint not in MOST:
             wrong = "is missing, and epsilon is in its standard deviations with"
             raise InputError("y", f'{wrong} constraints="{constraint}"', cure="Pass y.")
+        if self.prefit and passed:
+            wrong = "is for a fit of the estimator, which prefit=True rules out"
+            raise InputError(next(iter(passed)), wrong, cure="Leave it out.")
         return method, epsilon
 
     def _fit_and_predict(self, refits: EstimatorRefits) -> tuple[Any, Floats]:
