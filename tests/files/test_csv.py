@@ -5,12 +5,14 @@ import io
 
 import numpy as np
 import polars as pl
+import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from file_checks import check_table
 from rankfair.files.cells import as_numbers
 from rankfair.files.csv import split
+from rankfair.files.read import read_file
 from rankfair.files.table import Reading, Table
 from rankfair.input.errors import TableError
 
@@ -125,3 +127,24 @@ def test_both_ways_to_cut_a_file_give_the_same_cells(rows, end):
         return [*cells], found.lines.tolist(), [*problems]
 
     assert outcome(lambda: read(0)) == outcome(lambda: read(len(raw) + 1))
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
+        *(b"", b"1,2\n", b"1,2,3,4\n", b"\n", b"1,2,3,4\n1,2\n", b"1,2\n1,2,3,4\n"),
+        *("é,2,3\n".encode(), b'"1",2,3\n', b"\xff,2,3\n", b"1,2,3"),
+    ],
+)
+def test_a_file_of_which_some_columns_are_read_is_looked_at_whole(odd):
+    raw = b"a,b,c\n" + b"".join(b"%d,x%d,%d\n" % (i, i % 7, 2 * i) for i in range(99))
+    found = []
+    for small in (0, 1 << 30):
+        try:
+            reading = Reading(columns=("c", "a"), small=small)
+            table = read_file(raw + odd + b"5,6,7\n", reading)
+            columns = [each.tolist() for each in table.columns.values()]
+            found.append((table.names, columns, table.lines.tolist()))
+        except TableError as error:
+            found.append(str(error))
+    assert found[0] == found[1]

@@ -320,17 +320,41 @@ def _cut_by_polars(raw: bytes, reading: Reading) -> Sheet | None:
         return None
     quote = '"' if b'"' in raw else None
     how: dict[str, Any] = {"has_header": False, "skip_rows": 1, "infer_schema": False}
+    used = [j for j, name in enumerate(sheet.names) if reading.reads(name)]
+    # Of columns that it does not read polars says nothing: the bytes have to.
+    some = 0 < len(used) < n_columns and quote is None and whole and raw.isascii()
+    n_lines = _even_lines(raw, sign, n_columns) if some else 0
+    if n_lines:
+        how["columns"] = used
     try:
         frame = pl.read_csv(raw, separator=sign, quote_char=quote, **how)
     except pl.exceptions.PolarsError:
         return None
-    n_signs = (frame.height + 1) * (n_columns - 1)
-    even = frame.width == n_columns and _signs(raw, sign, frame.height + 1) == n_signs
+    if n_lines:
+        even = frame.shape == (n_lines - 1, len(used))
+    else:
+        n_signs = (frame.height + 1) * (n_columns - 1)
+        even = frame.width == n_columns
+        even = even and _signs(raw, sign, frame.height + 1) == n_signs
     if not even or not frame.height:
         return None
-    columns = tuple(frame.fill_null("").get_columns())
+    found = frame.fill_null("").get_columns()
+    read = dict(zip(used if n_lines else range(n_columns), found, strict=True))
+    columns = tuple(read.get(j, ()) for j in range(n_columns))
     lines = np.arange(2, frame.height + 2)
     return replace(sheet, columns=columns, lines=lines, whole=whole)
+
+
+def _even_lines(raw: bytes, delimiter: str, n_columns: int) -> int:
+    """Return how many lines there are if all have as many cells, else 0; no quotes."""
+    end, sign, buffer = ord("\n"), ord(delimiter), np.frombuffer(raw, np.uint8)
+    pieces = (buffer[i : i + (1 << 20)] for i in range(0, len(raw), 1 << 20))
+    marks = np.concatenate([it[(it == sign) | (it == end)] for it in pieces])
+    if len(marks) % n_columns:
+        return 0
+    is_end = marks.reshape(-1, n_columns) == end
+    even = is_end[:, -1].all() and not is_end[:, :-1].any()
+    return len(is_end) if even else 0
 
 
 def _signs(raw: bytes, delimiter: str, n_lines: int) -> int:
