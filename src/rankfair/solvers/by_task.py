@@ -108,8 +108,7 @@ def solve_tasks(
     if overall:
         assert problem.groups is not None
         demand = Demand(constraint, problem.groups)
-        g, total = demand.direction(), problem.groups.total_a + problem.groups.total_b
-        slope = demand.slope(problem.predict(tilted.W)) * total
+        g, slope = demand.direction(), demand.steepest(problem.predict(tilted.W))
         # Where tasks have the groups in equal shares, densities may tell them apart.
         for way in (g, slope, g + slope):
             W, inside = tilted.moved(demand, way)

@@ -58,9 +58,10 @@ class Demand:
         of_a, of_b = self.constraint.levels(self.groups)
         return float(of_a * total), float(of_b * total)
 
-    def slope(self, m: Floats) -> Floats:
-        """The derivative of the shown value, per unit of weight, of rows in a group."""
-        return self.groups.of_known(self.constraint.slope(m, self.groups))
+    def steepest(self, m: Floats) -> Floats:
+        """The derivative of the shown value, in the units of ``direction``."""
+        total = self.groups.total_a + self.groups.total_b
+        return self.groups.of_known(self.constraint.slope(m, self.groups)) * total
 
     def weighted(self, g: Floats) -> Floats:
         """A direction times what rows weigh."""

@@ -462,7 +462,7 @@ def density_rounds(
 def _gradient(at: FoundFit, g: Floats) -> Floats:
     """The gradient at the training predictions, as large as its part of ``g``."""
     problem = at.line.fitter.rows
-    slope = at.line.trained.demand.slope(problem.predict(at.W))
+    slope = at.line.trained.demand.steepest(problem.predict(at.W))
     s = 1.0 if problem.weights is None else problem.weights
     size = float((s * g * slope).sum()) / max(float((s * slope * slope).sum()), 1e-300)
     return size * slope
@@ -480,8 +480,6 @@ def density_directions(fits: TiltedFits) -> list[Floats]:
     rows, joint = line.trained, JointSearch.of(line.curve, line.counted(fits.count))
     m = rows.standard(joint.T @ joint.start())
     return [
-        each.slope(m) * (each.groups.total_a + each.groups.total_b)
-        if dense
-        else each.direction()
+        each.steepest(m) if dense else each.direction()
         for each, dense in zip(rows.demands, shared(rows.demands), strict=True)
     ]
