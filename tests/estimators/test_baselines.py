@@ -196,7 +196,7 @@ def test_residuals_that_cannot_be_balanced_are_as_near_as_can_be():
     assert {r["state"] for r in model.strata_} == {"contradictory"}
     moves = [[gap(z, IN_A, strata == s) for z in Z.T] for s in range(6)]
     wanted = [gap(Y, IN_A, strata == s) for s in range(6)]
-    least = np.linalg.lstsq(np.array(moves), np.array(wanted))[1][0]
+    least = np.linalg.lstsq(np.array(moves), np.array(wanted), rcond=None)[1][0]
     assert (left**2).sum() * Y.var() == pytest.approx(least)
 
 

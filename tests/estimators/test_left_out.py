@@ -54,7 +54,10 @@ class Refits:
     def fitted(self, target, w=None):
         w = self.w if w is None else w
         gram = (self.columns.T * w) @ self.columns + np.diag(self.pulls)
-        return self.columns @ np.linalg.lstsq(gram, self.columns.T @ (w * target))[0]
+        return (
+            self.columns
+            @ np.linalg.lstsq(gram, self.columns.T @ (w * target), rcond=None)[0]
+        )
 
     def left_out(self, target):
         """Each row by the fit with one unit of its weight less, or without it."""
@@ -100,7 +103,7 @@ def test_left_out_is_a_refit_with_one_unit_of_weight_less(penalty, kind, n_group
     moved = np.column_stack([refits.fitted(g) for g in G])
     start = refits.fitted((y - mean) / spread)
     change = (model.predict(X, tasks=tasks) - mean) / spread - start
-    lam = np.linalg.lstsq(moved, change)[0]
+    lam = np.linalg.lstsq(moved, change, rcond=None)[0]
     np.testing.assert_allclose(moved @ lam, change, atol=1e-8)
     expected = expected + np.column_stack([refits.left_out(g) for g in G]) @ lam
     found = (model.loo_predictions_ - mean) / spread

@@ -108,5 +108,5 @@ def test_the_common_slope_of_an_exempt_column_is_free():
     solution = unconstrained(problem, request)
     assert np.abs(solution.shared_coef[1:]).max() <= 1e-5
     own = np.eye(4)[codes]
-    free = np.linalg.lstsq(np.column_stack((X[:, 0], own)), y)[0][0]
+    free = np.linalg.lstsq(np.column_stack((X[:, 0], own)), y, rcond=None)[0][0]
     assert solution.shared_coef[0] == pytest.approx(free, rel=1e-4)

@@ -80,7 +80,7 @@ def left_out_by_refits(X, target, tasks, penalty):
     for i in range(len(X)):
         rest = np.arange(len(X)) != i
         gram = Z[rest].T @ Z[rest] + np.diag(pulls)
-        found[i] = Z[i] @ np.linalg.lstsq(gram, Z[rest].T @ target[rest])[0]
+        found[i] = Z[i] @ np.linalg.lstsq(gram, Z[rest].T @ target[rest], rcond=None)[0]
     return found
 
 
@@ -122,7 +122,7 @@ def test_left_out_predictions_of_three_groups_do_not_know_their_target():
     fitted = (model.predict(X, tasks=tasks) - y.mean()) / y.std()
     # The multipliers of the three directions, from the predictions of training rows.
     moved = np.column_stack([hat @ each for each in targets[1:]])
-    lam = np.linalg.lstsq(moved, fitted - hat @ targets[0])[0]
+    lam = np.linalg.lstsq(moved, fitted - hat @ targets[0], rcond=None)[0]
     np.testing.assert_allclose(moved @ lam, fitted - hat @ targets[0], atol=1e-8)
     expected = left_out[0] + np.column_stack(left_out[1:]) @ lam
     found = (model.loo_predictions_ - y.mean()) / y.std()
