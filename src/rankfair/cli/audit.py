@@ -29,6 +29,7 @@ from rankfair.audit.summary import (
     would_be_found,
 )
 from rankfair.cli.errors import echo
+from rankfair.cli.groups import as_text, groups_of, many_groups
 from rankfair.cli.options import AuditCommand
 from rankfair.cli.screen import (
     Answer,
@@ -42,9 +43,7 @@ from rankfair.files.columns import Roles, column_or_none, refuse_taken
 from rankfair.files.read import load
 from rankfair.files.table import Table, refuse_gaps
 from rankfair.files.write import write_table
-from rankfair.input.errors import Argument, InputError, clipped, counted, listed, shown
-from rankfair.input.frames import read_weights
-from rankfair.input.groups import SensitiveGroups, Source, read_features
+from rankfair.input.errors import Argument, InputError, clipped, counted, listed
 from rankfair.input.scored_rows import read_audited
 from rankfair.stats.estimate import Estimate
 
@@ -53,7 +52,6 @@ SETTINGS = (  # of an audit, called as the options are
     *("bins", "intersect", "frequency_weights", "confidence", "min_group"),
     *("reference", "close_to", "layout", "unit", "title"),
 )
-MANY = 12  # groups that a reader can still compare
 MOST_SHOWN = 10  # tasks in the table of gaps
 SMALL_AMOUNT = 1000.0  # below it an amount is shown with decimals
 OTHER_NAME = "Name it in --prediction instead of a model, or rename it."
@@ -187,44 +185,9 @@ def audit_table(
     )
 
 
-def groups_of(
-    table: Table, roles: Roles, bins: int | None = None
-) -> dict[str, SensitiveGroups]:
-    """Return the groups of each sensitive column, text in alphabetical order.
-
-    Numbers are cut as a model cuts them, into groups of equal weight, and bins are in
-    their order: as text ``[10, 20)`` would come before ``[2, 10)``.
-    """
-    columns: list[Any] = [table[name] for name in roles.sensitive]
-    if bins is None:
-        columns = [_labels(column) for column in columns]
-    source = Source("sensitive_features", columns, (), roles.sensitive)
-    weights = read_weights(column_or_none(table, roles.weight), table.n_rows)
-    return {it.name: it for it in read_features(source, weights, bins)}
-
-
-def many_groups(sizes: Mapping[str, int], roles: Roles | None = None) -> list[str]:
-    """Return a note on each sensitive column that may be a number."""
-    cut = () if roles is None else roles.cut
-    return [
-        f"{shown(name)} has {n} groups; if it is a number, --bins 4 makes four of it."
-        for name, n in sizes.items()
-        if n > MANY and name not in cut
-    ]
-
-
-def _labels(column: NDArray[Any]) -> NDArray[Any]:
-    """Return a column as text, whole numbers without a point."""
-    if column.dtype.kind == "O":
-        return column
-    found = np.empty(len(column), object)
-    found[:] = [None if v != v else f"{v:.17g}" for v in column.tolist()]
-    return found
-
-
 def _tasks(table: Table, roles: Roles) -> NDArray[Any] | None:
     """Return the task of each row; several columns are one task."""
-    texts = [_labels(table[name]) for name in roles.tasks]
+    texts = [as_text(table[name]) for name in roles.tasks]
     if len(texts) < 2:
         return texts[0] if texts else None
     found = np.empty(table.n_rows, object)
@@ -268,7 +231,7 @@ def _predicted(
     compared = [
         label
         for name, label in known
-        if name in roles.sensitive and label in _labels(table[name]).tolist()
+        if name in roles.sensitive and label in as_text(table[name]).tolist()
     ]
     return table, roles, compared
 

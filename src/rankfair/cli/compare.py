@@ -4,36 +4,31 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from rankfair.audit import Audit, Gate
-from rankfair.audit.records import gap_interval, plain
-from rankfair.audit.summary import REVERSALS, figures, interval, number, warning
+from rankfair.audit.records import gap_interval
+from rankfair.audit.summary import REVERSALS, warning
 from rankfair.cli.audit import audit_table
 from rankfair.cli.data import FitData, HeldOut, read_data, small_groups
 from rankfair.cli.errors import sentence_of
 from rankfair.cli.methods import METHODS
 from rankfair.cli.options import CompareCommand
 from rankfair.cli.screen import (
-    Answer,
+    Compared,
     OnStep,
     figure,
-    say,
-    show_table,
-    table_of,
+    not_run,
 )
 from rankfair.cli.verdict import NO_USE, Quality
-from rankfair.files.table import Table
 from rankfair.input.arrays import Codes
-from rankfair.input.disk import write_whole
-from rankfair.input.errors import check_choice, listed
+from rankfair.input.errors import check_choice
 from rankfair.input.folds import Folds
-from rankfair.report.methods_page import MethodLine, MethodTable, render_comparison
+from rankfair.report.methods_page import MethodLine, MethodTable
 from rankfair.stats.estimate import Estimate
 from rankfair.stats.means import paired_cost
 
@@ -44,63 +39,6 @@ HOW = (
     "gap is shown. The mark is the smallest gap among the methods whose error is "
     "within one standard error, row by row, of the least."
 )
-
-
-@dataclass(frozen=True, kw_only=True)
-class Compared(Answer):
-    """Lines side by side, methods or ε, and those that could not be run."""
-
-    page: MethodTable
-    refused: dict[str, str] = field(default_factory=dict)
-
-    def say(self, quiet: bool) -> None:
-        """Print the lines, the chosen one in bold, and the summary."""
-        lines, curve = self.page.lines, self.page.curve
-        errors = [line.rmse for line in lines]
-        ends = figures([end for e in errors for end in (e.ci_low, e.ci_high)], 4)
-        show_table(
-            (
-                "epsilon" if curve else "method",
-                [line.method.removeprefix("ε = ") for line in lines],
-            ),
-            ("RMSE", figures(errors, 4)),
-            ("CI", ["–".join(ends[2 * i :][:2]) * curve for i in range(len(lines))]),
-            ("rank gap", [number(line.auc_gap) for line in lines]),
-            ("CI", [interval(line.auc_gap) for line in lines]),
-            ("in tasks", [number(line.within_task_auc) for line in lines]),
-            ("MD", figures([line.mean_difference for line in lines], 3)),
-            ("KS", [number(line.ks) for line in lines]),
-            ("status", [line.note * curve for line in lines]),
-            ("groups", ["" if self.page.of_groups else it.groups for it in lines]),
-            strong=[i for i, line in enumerate(lines) if line.chosen],
-        )
-        if self.page.of_groups:
-            say("", f"The groups compared: {self.page.of_groups}.")
-        say("", self.page.summary)
-        if not curve:
-            say(*(f"{line.method}: {line.note}." for line in lines if line.note))
-        say(*not_run(self.refused))
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return what `docs/compare.schema.json` describes."""
-        return {
-            "format": "rankfair-compare",
-            "version": 2,
-            "fingerprint": self.page.provenance.fingerprint,
-            "summary": self.page.summary,
-            "methods": plain(self.page.lines),
-            "not_run": self.refused,
-            "notes": list(self.notes),
-        }
-
-    def table(self) -> Table:
-        """Return a row for each method."""
-        measures = ("rmse", "auc_gap", "mean_difference", "ks", "within_task_auc")
-        return table_of(self.page.lines, ("method", "groups", "note"), measures)
-
-    def write_page(self, file: Path, suppress: int) -> None:
-        """Write the page of the comparison, which shows no group or task alone."""
-        write_whole(file, render_comparison(self.page.noted(self.notes)))
 
 
 def compare_files(asked: CompareCommand, on_step: OnStep) -> Compared:
@@ -169,16 +107,6 @@ def _try_all(
     if not found:
         raise ValueError(f"No method could be run: {next(iter(refused.values()))}")
     return found, refused
-
-
-def not_run(refused: Mapping[str, str]) -> list[str]:
-    """Return a sentence for each reason why methods could not be run."""
-    found = []
-    for why in dict.fromkeys(refused.values()):
-        names = [name for name, each in refused.items() if each == why]
-        were = "was" if len(names) == 1 else "were"
-        found.append(f"{listed(names, len(names))} {were} not run: {why}")
-    return found
 
 
 def _line(audit: Audit, name: str, note: str, useless: bool) -> MethodLine:

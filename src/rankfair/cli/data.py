@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
-from rankfair.cli.audit import groups_of, many_groups
 from rankfair.cli.errors import NotEstimableError
+from rankfair.cli.groups import groups_of, many_groups
 from rankfair.files.columns import Roles, column_or_none, without_identifiers
 from rankfair.files.encoding import ModelColumns
 from rankfair.files.read import load
@@ -26,7 +26,7 @@ from rankfair.input.errors import (
     shown,
 )
 from rankfair.input.folds import Folds, make_folds, out_of_fold, take_rows
-from rankfair.input.frames import find_labels, read_weights
+from rankfair.input.frames import read_weights
 from rankfair.input.groups import SensitiveGroups
 
 

@@ -13,10 +13,9 @@ from rankfair.audit.comparisons import REST
 from rankfair.audit.records import gap_interval, plain, reversal
 from rankfair.audit.summary import REVERSALS, warning
 from rankfair.cli.audit import audit_table
-from rankfair.cli.compare import Compared
 from rankfair.cli.data import FitData, read_data, small_groups
 from rankfair.cli.options import PathCommand
-from rankfair.cli.screen import OnStep, figure, say, table_of
+from rankfair.cli.screen import Compared, OnStep, figure, say, table_of
 from rankfair.cli.verdict import NO_USE, Quality
 from rankfair.constraints import CONSTRAINTS
 from rankfair.files.table import Table

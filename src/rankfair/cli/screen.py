@@ -4,26 +4,30 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from shutil import get_terminal_size
 from textwrap import wrap
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import typer
 
 from rankfair.audit import Audit, Gate
-from rankfair.audit.records import estimate_columns
-from rankfair.audit.summary import not_judged, table_lines
+from rankfair.audit.records import estimate_columns, plain
+from rankfair.audit.summary import figures, interval, not_judged, number, table_lines
 from rankfair.cli.errors import echo, echo_json, tell
 from rankfair.cli.options import JudgedOptions
 from rankfair.files.table import Dialect, Table
 from rankfair.files.write import write_table
-from rankfair.input.errors import clipped, printable
+from rankfair.input.disk import write_whole
+from rankfair.input.errors import clipped, listed, printable
 from rankfair.stats.estimate import Estimate
+
+if TYPE_CHECKING:
+    from rankfair.report.methods_page import MethodTable
 
 # Told of each step: its name, its number and how many there are.
 OnStep: TypeAlias = Callable[[str, int, int], None]
@@ -219,3 +223,72 @@ def progress(quiet: bool) -> Iterator[OnStep]:
                 bar.update(task, description=shown, completed=step - 1, total=steps)
 
             yield on_step
+
+
+@dataclass(frozen=True, kw_only=True)
+class Compared(Answer):
+    """Lines side by side, methods or ε, and those that could not be run."""
+
+    page: MethodTable
+    refused: dict[str, str] = field(default_factory=dict)
+
+    def say(self, quiet: bool) -> None:
+        """Print the lines, the chosen one in bold, and the summary."""
+        lines, curve = self.page.lines, self.page.curve
+        errors = [line.rmse for line in lines]
+        ends = figures([end for e in errors for end in (e.ci_low, e.ci_high)], 4)
+        show_table(
+            (
+                "epsilon" if curve else "method",
+                [line.method.removeprefix("ε = ") for line in lines],
+            ),
+            ("RMSE", figures(errors, 4)),
+            ("CI", ["–".join(ends[2 * i :][:2]) * curve for i in range(len(lines))]),
+            ("rank gap", [number(line.auc_gap) for line in lines]),
+            ("CI", [interval(line.auc_gap) for line in lines]),
+            ("in tasks", [number(line.within_task_auc) for line in lines]),
+            ("MD", figures([line.mean_difference for line in lines], 3)),
+            ("KS", [number(line.ks) for line in lines]),
+            ("status", [line.note * curve for line in lines]),
+            ("groups", ["" if self.page.of_groups else it.groups for it in lines]),
+            strong=[i for i, line in enumerate(lines) if line.chosen],
+        )
+        if self.page.of_groups:
+            say("", f"The groups compared: {self.page.of_groups}.")
+        say("", self.page.summary)
+        if not curve:
+            say(*(f"{line.method}: {line.note}." for line in lines if line.note))
+        say(*not_run(self.refused))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what `docs/compare.schema.json` describes."""
+        return {
+            "format": "rankfair-compare",
+            "version": 2,
+            "fingerprint": self.page.provenance.fingerprint,
+            "summary": self.page.summary,
+            "methods": plain(self.page.lines),
+            "not_run": self.refused,
+            "notes": list(self.notes),
+        }
+
+    def table(self) -> Table:
+        """Return a row for each method."""
+        measures = ("rmse", "auc_gap", "mean_difference", "ks", "within_task_auc")
+        return table_of(self.page.lines, ("method", "groups", "note"), measures)
+
+    def write_page(self, file: Path, suppress: int) -> None:
+        """Write the page of the comparison, which shows no group or task alone."""
+        from rankfair.report.methods_page import render_comparison
+
+        write_whole(file, render_comparison(self.page.noted(self.notes)))
+
+
+def not_run(refused: Mapping[str, str]) -> list[str]:
+    """Return a sentence for each reason why methods could not be run."""
+    found = []
+    for why in dict.fromkeys(refused.values()):
+        names = [name for name, each in refused.items() if each == why]
+        were = "was" if len(names) == 1 else "were"
+        found.append(f"{listed(names, len(names))} {were} not run: {why}")
+    return found

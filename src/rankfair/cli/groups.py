@@ -1,0 +1,52 @@
+"""The groups of a table's sensitive columns, and cells as text."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankfair.files.columns import Roles, column_or_none
+from rankfair.files.table import Table
+from rankfair.input.errors import shown
+from rankfair.input.frames import read_weights
+from rankfair.input.groups import SensitiveGroups, Source, read_features
+
+MANY = 12  # groups that a reader can still compare
+
+
+def groups_of(
+    table: Table, roles: Roles, bins: int | None = None
+) -> dict[str, SensitiveGroups]:
+    """Return the groups of each sensitive column, text in alphabetical order.
+
+    Numbers are cut as a model cuts them, into groups of equal weight, and bins are in
+    their order: as text ``[10, 20)`` would come before ``[2, 10)``.
+    """
+    columns: list[Any] = [table[name] for name in roles.sensitive]
+    if bins is None:
+        columns = [as_text(column) for column in columns]
+    source = Source("sensitive_features", columns, (), roles.sensitive)
+    weights = read_weights(column_or_none(table, roles.weight), table.n_rows)
+    return {it.name: it for it in read_features(source, weights, bins)}
+
+
+def many_groups(sizes: Mapping[str, int], roles: Roles | None = None) -> list[str]:
+    """Return a note on each sensitive column that may be a number."""
+    cut = () if roles is None else roles.cut
+    return [
+        f"{shown(name)} has {n} groups; if it is a number, --bins 4 makes four of it."
+        for name, n in sizes.items()
+        if n > MANY and name not in cut
+    ]
+
+
+def as_text(column: NDArray[Any]) -> NDArray[Any]:
+    """Return a column as text, whole numbers without a point."""
+    if column.dtype.kind == "O":
+        return column
+    found = np.empty(len(column), object)
+    found[:] = [None if v != v else f"{v:.17g}" for v in column.tolist()]
+    return found
