@@ -26,7 +26,7 @@ from rankfair.input.errors import (
     shown,
 )
 from rankfair.input.folds import Folds, make_folds, out_of_fold, take_rows
-from rankfair.input.frames import read_weights
+from rankfair.input.frames import find_labels, read_weights
 from rankfair.input.groups import SensitiveGroups
 
 
