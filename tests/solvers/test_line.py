@@ -285,3 +285,18 @@ def test_rows_in_any_order_and_groups_of_any_name():
     swapped = quiet(fair(), frame.assign(z=np.where(in_a, "a", "b")), y)
     assert swapped.loo_auc_ == pytest.approx(1 - model.loo_auc_, abs=1e-9)
     np.testing.assert_allclose(swapped.coef_, model.coef_, atol=1e-6)
+
+
+def test_many_left_out_rows_land_within_one_pair():
+    """However narrow the bracket has to be in which the count is found."""
+    rng = np.random.default_rng(1)
+    n_rows = 50_000
+    group, task = rng.random(n_rows) < 0.5, rng.integers(0, 200, n_rows)
+    y = rng.standard_normal(n_rows) + group + 0.3 * rng.standard_normal(200)[task]
+    X = rng.standard_normal((n_rows, 4))
+    X[:, 0] += 0.5 * group
+    y += X.sum(axis=1) / 2
+    model = RankFairRegressor(0.0).fit(X, y, tasks=task, sensitive_features=group)
+    assert model.status_ == "satisfied"
+    counted = rank_auc(y, model.loo_predictions_, sensitive_features=group)
+    assert abs(counted - 0.5) * group.sum() * (~group).sum() <= 1.0 + 1e-6

@@ -38,7 +38,7 @@ def _tilt(**settings: Any) -> Callable[[Any], Any]:
 
 def _map(constraint: Any, way: Any) -> Method:
     def method(model: Any) -> Any:
-        from rankfair import RankFairPostprocessor
+        from rankfair.estimators.postprocess import RankFairPostprocessor
 
         return RankFairPostprocessor(
             without_constraint(model),
@@ -53,9 +53,9 @@ def _map(constraint: Any, way: Any) -> Method:
 
 def _baseline(name: str) -> Method:
     def method(model: Any) -> Any:
-        import rankfair
+        from rankfair.estimators import baselines
 
-        return getattr(rankfair, name)(
+        return getattr(baselines, name)(
             tasks=model.tasks,
             sensitive_features=model.sensitive_features,
             blind=model.blind,

@@ -19,7 +19,6 @@ from rankfair.audit import Audit, Gate
 from rankfair.audit.records import estimate_columns, plain
 from rankfair.audit.summary import figures, interval, not_judged, number, table_lines
 from rankfair.cli.errors import echo, echo_json, tell
-from rankfair.cli.options import JudgedOptions
 from rankfair.files.table import Dialect, Table
 from rankfair.files.write import write_table
 from rankfair.input.disk import write_whole
@@ -93,7 +92,7 @@ def show(found: Answer, asked: Any) -> None:
             echo(f"wrote {path}", err=beside)
     if judged is not None and result is not None:
         if not (asked.quiet and asked.json):
-            echo(_judgement(judged, asked, result), err=beside)
+            echo(_gate_words(judged, asked, result), err=beside)
         raise typer.Exit(result.exit_code)
 
 
@@ -102,7 +101,7 @@ def _write(found: Answer, where: str) -> None:
     write_table(replace(found.table(), dialect=found.dialect), where)
 
 
-def _judged(audit: Audit, asked: JudgedOptions, ignore_small: bool = False) -> Gate:
+def _judged(audit: Audit, asked: Any, ignore_small: bool = False) -> Gate:
     """Judge what was asked for; of two the worse counts."""
     found = []
     if asked.max_gap is not None:
@@ -113,13 +112,13 @@ def _judged(audit: Audit, asked: JudgedOptions, ignore_small: bool = False) -> G
     return min(found, key=(Gate.EXCEEDED, Gate.NOT_ESTIMABLE, Gate.HELD).index)
 
 
-def _gate(asked: JudgedOptions, result: Gate) -> dict[str, Any]:
+def _gate(asked: Any, result: Gate) -> dict[str, Any]:
     """Return what JSON says of the gate."""
     limits = {"max_gap": asked.max_gap, "max_task_gap": asked.max_task_gap}
     return {**limits, "result": result.name.lower()}
 
 
-def _judgement(audit: Audit, asked: JudgedOptions, result: Gate) -> str:
+def _gate_words(audit: Audit, asked: Any, result: Gate) -> str:
     """Return a sentence on each gap that was judged."""
     parts = [result.value]
     if asked.max_gap is not None:
