@@ -21,6 +21,7 @@ from rankfair.constraints import CONSTRAINTS
 from rankfair.files.table import Table
 from rankfair.input.disk import write_whole
 from rankfair.input.errors import Argument, InputError, check_number, counted
+from rankfair.input.folds import N_FOLDS
 from rankfair.input.groups import crossed
 from rankfair.paths import MIN_GROUP, Path, PathRow, fairness_path
 from rankfair.report.methods_page import (
@@ -31,7 +32,6 @@ from rankfair.report.methods_page import (
 )
 from rankfair.stats.estimate import Estimate
 
-DEFAULT_FOLDS = 5
 ONE_FIT = (
     "One fit knows the models of all ε; the figures are of predictions of each row as "
     "if it had been left out of the fit."
@@ -102,7 +102,7 @@ def path_of_files(asked: PathCommand, on_step: OnStep) -> Priced:
         check_number("epsilons", epsilon, 0.0, widest)
     everyone = read_data(asked)
     data, left = _known_groups(everyone, model.intersect)
-    parts = data.folds(asked.folds or DEFAULT_FOLDS, model.random_state)
+    parts = data.folds(asked.folds or N_FOLDS, model.random_state)
     path = fairness_path(
         model,
         data.X,

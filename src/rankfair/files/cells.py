@@ -16,9 +16,10 @@ from unicodedata import category
 import numpy as np
 from numpy.typing import NDArray
 
-from rankfair.files.table import EXACT, LOST, PLAIN, SPACES, Lines, Reading, distinct
+from rankfair.files.table import LOST, PLAIN, SPACES, Lines, Reading, distinct
 from rankfair.input.arrays import Floats
 from rankfair.input.errors import TableError, quoted, refuse
+from rankfair.input.frames import EXACT
 
 _ZERO_FIRST = re.compile(r"^[+-]?0[0-9]")
 _NOT_ZERO = re.compile(r"^[^eE]*[1-9]")  # a digit before the exponent

@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankfair.files.table import (
-    EXACT,
     LOST,
     Reading,
     Table,
@@ -19,6 +18,7 @@ from rankfair.files.table import (
     check_names,
 )
 from rankfair.input.errors import TableError, quoted
+from rankfair.input.frames import EXACT
 
 
 def read_parquet(raw: bytes, reading: Reading) -> Table:

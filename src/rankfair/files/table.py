@@ -24,7 +24,6 @@ from rankfair.input.errors import (
 )
 
 Lines: TypeAlias = NDArray[np.int64]
-EXACT = 1 << 53  # whole numbers beyond it may lose digits as floats
 LOST = "has more digits than a number keeps (above 2^53)"
 SPACES = " \t"
 THOUSANDS = (*",.'’ \u00a0\u202f_",)

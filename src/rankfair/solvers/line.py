@@ -14,7 +14,6 @@ from rankfair.solvers.counted import CLOSE, CLOSEST, Counted, Place
 from rankfair.solvers.roots import Bracket, close_in
 
 MANY_PAIRS = 10.0  # in half pairs: a distance in which counts hardly move in steps
-JUMP = 1e-6  # of a shown value: more in a narrow bracket is a step, not a slope
 PROBES = 16  # of the first look along the line, on either side of 0
 
 
@@ -81,7 +80,7 @@ def _enough(counted: Counted, at: Bracket) -> bool:
     """Whether the end beyond the edge is near to it, or nothing more can be had."""
     demand = counted.demand
     narrow = abs(at.b - at.a) <= CLOSE * abs(at.b)
-    jump = at.fa - at.fb > JUMP * demand.unit
+    jump = at.fa - at.fb > 10 * CLOSE * demand.unit  # a step, not a slope
     if narrow and jump and counted.seen is None:  # left-out rows tie by chance
         return True
     inside = at.fb >= demand.band.low - demand.band.high
