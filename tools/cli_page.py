@@ -13,7 +13,7 @@ HEAD = """# The command line
 
 Made by `make cli-page` from the help of the commands.
 
-Files are CSV or Parquet; `-` is a pipe. How they are read is in
+Files are CSV, Excel or Parquet; `-` is a pipe. How they are read is in
 [reading-files.md](reading-files.md), what model files hold in
 [model-files.md](model-files.md).
 
@@ -23,7 +23,7 @@ Files are CSV or Parquet; `-` is a pipe. How they are read is in
 | 1 | the rank gap exceeds `--max-gap` |
 | 2 | of bad usage or bad data; a sentence says what, and what helps |
 | 3 | what was asked for cannot be estimated from these rows |
-| 70 | of a fault of its own; `RANKFAIR_TRACEBACK=1` shows where |
+| 70 | of a fault of rankfair: please report it; `RANKFAIR_TRACEBACK=1` shows where |
 | 130 | it was stopped by Ctrl-C |
 | 129, 143 | its terminal was closed, or it was told to end (SIGHUP, SIGTERM) |
 | 141 | the reader of its pipe went away |

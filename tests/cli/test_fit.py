@@ -235,8 +235,8 @@ def test_what_cannot_be_streamed_is_said(folder):
     for options, sentence in (
         ({"target": None}, "^y is needed"),
         ({"sensitive": ["gendr"]}, 'Did you mean "gender"'),
-        ({"drop_missing": True}, "^drop_missing is not for rows that are not in"),
-        ({"missing": ["NA"]}, "^missing is not for .* fit to 100 rows at most"),
+        ({"drop_missing": True}, "^drop_missing cannot be used when a folder is"),
+        ({"missing": ["NA"]}, "^missing cannot .* fit to 100 rows at most"),
     ):
         with pytest.raises(ValueError, match=sentence):
             answer("fit", folder, **options, memory_rows=100)

@@ -92,9 +92,9 @@ def fit(asked: FitCommand) -> None:
     The report compares it with the same model without the constraint, on rows that the
     fits behind it have not seen; the model that is kept is fitted to all rows.
 
-    A folder of Parquet files is fitted too. With more than --memory-rows it is not held
-    in memory: then text is not encoded, there is no report, and what is balanced is two
-    groups known for all rows, over all rows, by rank, mean or residual.
+    A folder of Parquet files is fitted too. With more than --memory-rows it is read in
+    pieces: then text is not encoded, there is no report, every row must have one of two
+    groups, and the constraint is rank, mean or residual over all rows.
 
     Ends with 0, or with --max-gap as audit does. 3: no rows can be held out.
 
@@ -115,7 +115,7 @@ def predict(asked: PredictCommand) -> None:
     """Add a column of predictions to the rows of a file.
 
     A folder of Parquet files is predicted file by file into another folder, under the
-    same names. A folder that does not exist yet comes with all files in one step; into
+    same names. A folder that does not exist yet appears when all files are ready; into
     an existing one they go one by one, each whole. A folder that holds Parquet files
     is refused, and no file is left after an error.
 

@@ -331,10 +331,10 @@ def _refuse_reading(reading: Reading, most: int) -> None:
         if getattr(reading, name):
             raise InputError(
                 name,
-                "is not for rows that are not in memory, which are taken as the "
-                "Parquet files hold them",
-                cure="Leave it out, and write files with what it would do done, or "
-                f"fit to {most:,} rows at most.",
+                "cannot be used when a folder is too large for memory: its files are "
+                "read as they are",
+                cure="Leave it out and change the files first, or fit to "
+                f"{most:,} rows at most.",
             )
 
 

@@ -68,7 +68,7 @@ class FileOptions:
 
     files: list[str] = argument(
         "FILE",
-        "CSV, Excel or Parquet, some alike, a folder of Parquet files, - for a pipe.",
+        "CSV, Excel or Parquet; several with the same columns; a folder of Parquet; -.",
     )
     file_column: str | None = option(
         "Add a column with the name of each row's file.", metavar="NAME"
@@ -150,7 +150,7 @@ class JudgedOptions:
         "As --max-gap, for flagged tasks; code 3 if no task can be judged.", **GAP
     )
     ignore_small_groups: bool = option(
-        "Let --max-gap hold though groups of few rows are not judged.", False
+        "Let --max-gap pass though some groups are too small to judge.", False
     )
 
     @property
@@ -202,7 +202,7 @@ class ColumnOptions:
 class ModelOptions(ColumnOptions):
     """What the model is, and what it predicts from."""
 
-    penalty: PenaltyName = option("What keeps the weights small.", "pool")
+    penalty: PenaltyName = option("What keeps the coefficients small.", "pool")
     beta: str = option(
         "Weight of the penalty; auto: cross-validated.", "auto", metavar="NUMBER|auto"
     )
@@ -303,9 +303,9 @@ class AuditCommand(FileOptions, TableOptions, JudgedOptions, ColumnOptions):
         "Complementary or variable pay, for that page.", metavar="COLUMN"
     )
     frequency_weights: bool = option(
-        "A weight is how often a row was seen; else a row is seen once.", False
+        "Weights are counts of repeated rows; without it a row is one.", False
     )
-    confidence: float = option("Of all intervals, from 0.5 to below 1.", 0.95)
+    confidence: float = option("Of all confidence intervals, 0.5 to below 1.", 0.95)
     min_group: int = option("Judge no group of fewer rows.", 5, min=1)
     seed: int = option("Seed of permutations.", 0, min=0)
 
@@ -325,7 +325,7 @@ class FitCommand(FileOptions, OutputOptions, JudgedOptions, ConstraintOptions):
     folds: int = option(
         "Folds, if rows cannot be left out; 0 reports on rows fitted.", 5, min=0
     )
-    memory_rows: int = option("A folder of more is not held in memory.", 200_000)
+    memory_rows: int = option("A folder with more rows is read in pieces.", 200_000)
     notes: str | None = option("A few words to keep in the model file.", metavar="TEXT")
 
     def regressor(self, **settings: Any) -> Any:

@@ -91,7 +91,7 @@ def _told(name: str, field: str, after: Comparison, before: Comparison) -> str:
 
 
 def _of_proxies(model: Any, audit: Audit | None) -> list[str]:
-    """Say how well predictors tell the groups apart, and if blind is but a name."""
+    """Say how well predictors tell groups apart, and if it is blind in name only."""
     auc = float(model.proxy_auc_)
     if not model.blind or math.isnan(auc) or math.isnan(model.loo_auc_):
         return []  # measured on rows left out, or not at all

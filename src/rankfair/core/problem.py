@@ -383,7 +383,7 @@ def refuse_wild(gram: Floats, names: Sequence[str] | None = None) -> None:
     called = int(column) if names is None else shown(names[column])
     raise InputError(
         "X",
-        f"has values too far apart to be squared in column {called}",
+        f"has values too large to be squared in column {called}",
         cure="Rescale it, or clip outliers.",
     )
 

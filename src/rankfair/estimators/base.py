@@ -1,6 +1,6 @@
-"""What all linear estimators share: settings, prediction, progress, storing at last.
+"""What all linear estimators share: settings, prediction, progress, results.
 
-Settings are checked, and resolved to records of the registries.  `fit` sets fitted
+Settings are checked, and names become objects of the registries.  `fit` sets fitted
 attributes all at once and last: an interrupted fit leaves a new estimator unfitted and
 an old one as it was.
 """

@@ -600,9 +600,9 @@ def _beside(demand: Demand, in_a: Bools, known: Bools | None) -> Floats:
     if not np.isin(demand.direction(), (of_a, of_b, 0.0)).all():
         raise InputError(
             "eval_set",
-            "cannot be tilted: the constraint moves rows of one group unlike each "
-            "other, so nothing is known of rows that it was not made of",
-            cure="Let the estimator hold out training rows by itself.",
+            "cannot be used with this constraint: it moves rows of one group by "
+            "different amounts, so it is not known how to move validation rows",
+            cure="Leave it out: many estimators hold out training rows themselves.",
         )
     found = np.where(in_a, of_a, of_b)
     return found if known is None else np.where(known, found, 0.0)

@@ -45,13 +45,13 @@ def make_folds(
     """Return pairs of rows to learn from and rows to hold out, none of weight zero.
 
     A number makes folds that share the rows of each task and group as evenly as can be.
-    The only row of a task is always learnt from, and so is one row of each group that a
-    fold would hold out altogether.
+    The only row of a task is always learnt from.  Where a fold would hold out all rows
+    of a group, one of them is learnt from.
 
     Parameters
     ----------
     cv : int, splitter or iterable of (train, test)
-        A number makes folds; anything else is scikit-learn's.  None is 5.
+        A number makes folds; anything else is scikit-learn's.  None means 5 folds.
     codes : integer ndarray of shape (N,)
         The task of each row.
     groups : integer or boolean ndarray of shape (N,) or (N, q)

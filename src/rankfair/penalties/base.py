@@ -33,7 +33,8 @@ class Factor(ABC):
     def inverse_blocks(self, W: Floats) -> Floats:
         """Each task's block of the inverse Hessian at ``W``: (k, n, n).
 
-        The leverage of a row is ``x_iᵀ K_j x_i``; approximate where the fit bends.
+        The leverage of a row is ``x_iᵀ K_j x_i``, approximate if the penalty is not
+        quadratic.
         """
         raise NotImplementedError
 

@@ -379,7 +379,7 @@ class Streamed(Counted):
         return (self.fewer(),)
 
     def fewer(self) -> Counted:
-        """What is in memory and stands for all rows."""
+        """A sample in memory that stands for all rows."""
         return self.some.fewer() if self.demand.constraint.pairs else self.means
 
     def proxies(self) -> list[float]:

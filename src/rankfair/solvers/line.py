@@ -1,4 +1,7 @@
-"""One demand: the ``λ`` nearest to 0, of either sign, whose count is in the band."""
+"""One demand: the ``λ`` nearest to 0, of either sign, whose count is in the band.
+
+The line itself, ``m₀ − λ d``, is made in `tilt`.
+"""
 
 from __future__ import annotations
 
