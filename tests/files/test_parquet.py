@@ -1,4 +1,3 @@
-import contextlib
 import datetime
 import io
 import sys
@@ -150,8 +149,12 @@ def test_a_flipped_bit_does_not_end_the_process(reader):
     if reader == "polars":
         pytest.skip("polars alone asks for 2^61 bytes at some bits, and aborts")
     # Where the headers of the pages are, with their lengths.
-    for place in range(4, 300, 3):
+    places, refused = range(4, 300, 3), 0
+    for place in places:
         raw = bytearray(SOUND)
         raw[place] ^= 1
-        with contextlib.suppress(TableError):
+        try:
             read_table(bytes(raw))
+        except TableError:
+            refused += 1
+    assert 0 < refused < len(places)
