@@ -54,7 +54,7 @@ def test_rows_of_every_frame_are_the_same(kind):
 
 def test_groups_are_no_predictor_of_a_blind_model_or_as_an_array():
     blind = read_training(FRAME, Y, Columns("school", "sex", blind=True))
-    assert blind.layout.names == ("u", "v") and blind.layout.group_column is None
+    assert blind.layout.names == ("u", "v") and not blind.layout.protected
     array = read_training(NUMBERS, Y, NONE, sensitive_features=SEX, tasks=SCHOOL)
     assert array.layout.task_columns == ()
     for rows in (blind, array):

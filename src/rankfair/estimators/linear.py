@@ -180,7 +180,7 @@ class RankFairRegressor(FairRegressor):
         The column of X that holds the protected group.  It is not a predictor unless
         ``blind=False``: then it is 1 for group A (the label that sorts last) and 0 for
         group B, and of three or more groups each but the first is a predictor of its
-        own.  Of three or more groups each is held level with the rest.  Several columns
+        own.  Of three or more groups each is balanced with the rest.  Several columns
         are several attributes, each balanced, all at once.  Rows whose group is missing
         (None, NaN, NA or NaT) take part in the loss and not in the constraint.
     blind : bool, default=True

@@ -60,7 +60,7 @@ MANY_ROWS = 1 << 17  # of more its tightest ε is above 0, by 1e-5
 
 
 def groups_of(attributes: Iterable[SensitiveGroups], weights: Any) -> list[Groups]:
-    """Return what is held level: each group against the rest, in every attribute."""
+    """Return what is balanced: each group against the rest, in every attribute."""
     return [
         Groups(mask, counted_weights(weights, each.known))
         for each in attributes

@@ -318,30 +318,6 @@ class SensitiveGroups:
         return labels[self.codes]  # the last one, None, for code −1
 
 
-def masks_of(attributes: Sequence[SensitiveGroups]) -> tuple[Bools, Bools | None]:
-    """Return the groups to be held level with the rest, and whose group is known.
-
-    A row each for A of two groups, and for each of more; None if all are known.
-
-    Examples
-    --------
-    >>> sex = SensitiveGroups(np.array([0, 1, 1]), np.array(["F", "M"]), "sex")
-    >>> masks_of([sex])
-    (array([[False,  True,  True]]), None)
-    """
-    masks = [each.masks() for each in attributes]
-    if all(each.known is None for each in attributes):
-        return np.vstack(masks), None
-    known = [
-        np.broadcast_to(each.codes >= 0, mask.shape)
-        for each, mask in zip(attributes, masks, strict=True)
-    ]
-    return np.vstack(masks), np.vstack(known)
-
-
-# Bins and combinations
-
-
 def cut(groups: SensitiveGroups, bins: int, weights: Floats | None) -> SensitiveGroups:
     """Return quantiles of a number as groups; equal numbers stay together."""
     total = groups.sizes(weights)

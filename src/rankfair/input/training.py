@@ -148,11 +148,6 @@ class Layout:
     unused: tuple[int, ...] = ()
 
     @property
-    def group_column(self) -> int | None:
-        """The predictor that is the protected attribute, where there is one."""
-        return self.protected[0].column if self.protected else None
-
-    @property
     def plain(self) -> tuple[int, ...]:
         """Predictors that are one column each; those of several groups come behind."""
         behind = {each.column for each in self.protected if each.apart}

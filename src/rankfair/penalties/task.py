@@ -138,8 +138,8 @@ def halley(uu: Floats, ut: Floats, tt: Floats) -> Floats:
 class ManyTasksFactor(Factor):
     """The same for very many tasks, in pieces, each with operations across its tasks.
 
-    Eigenvalues are dear.  ``G = Q T Qᵀ`` with a tridiagonal ``T`` costs a fifth, and a
-    shifted ``T`` is solved in a few operations a row.
+    Eigenvalues are expensive.  ``G = Q T Qᵀ`` with a tridiagonal ``T`` costs a fifth,
+    and a shifted ``T`` is solved in a few operations a row.
     """
 
     step: int  # tasks a piece
