@@ -73,6 +73,10 @@ def test_the_verdict_measures_and_does_not_judge():
             assert word not in text.lower()
     assert "95 % confidence interval" in found.verdict and '"after"' in found.verdict
     assert "the largest rank gap of 6 comparisons" in found.verdict
-    assert simple().verdict.startswith("In 60.0 % of pairs the M row ranks higher")
+    ranks = "In 60.0 % of pairs the row in group M ranks higher"
+    assert simple().verdict.startswith(ranks)
     assert "rank equally high" in simple(auc=0.5).verdict
-    assert "the F row ranks" in simple(auc=0.4, low=0.3, high=0.5).verdict
+    equal = {"sensitive_features": [*"fm"] * 8, "tasks": [*"aaaaaaaabbbbbbbb"]}
+    verdict = audit(None, [0, 0, 1, 1] * 4, **equal).verdict
+    assert "Within tasks m and f rank equally high (AUC 0.500" in verdict
+    assert "the row in group F ranks" in simple(auc=0.4, low=0.3, high=0.5).verdict

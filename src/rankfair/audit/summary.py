@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 from unicodedata import combining, east_asian_width
 
+from rankfair.audit.comparisons import REST
 from rankfair.input.errors import clipped, listed, printable, shown
 from rankfair.stats.estimate import Estimate
 
@@ -54,7 +55,9 @@ def _headline(c: Comparison, audit: Audit) -> str:
     difference = _in_units(c.mean_difference) if gap is None else _relative(gap)
     above, below = (c.group, c.against) if c.auc.value > 0.5 else (c.against, c.group)
     share = f"in {100.0 * max(c.auc.value, 1.0 - c.auc.value):.1f} % of pairs"
-    pairs = f"{share} the {name_of(above)} {audit.unit} ranks higher"
+    # Whatever the label is: an adjective, a noun or a number.
+    whose = name_of(above) if above == REST else f"group {name_of(above)}"
+    pairs = f"{share} the {audit.unit} in {whose} ranks higher"
     if c.auc.value == 0.5:
         pairs = f"{name_of(above)} and {name_of(below)} rank equally high"
     ends = f"{c.auc.ci_low:.3f} to {c.auc.ci_high:.3f}"
@@ -136,13 +139,15 @@ def _within(c: Comparison) -> str:
     if math.isnan(within.value):
         return ""
     share = 100.0 * max(within.value, 1.0 - within.value)
-    above = c.group if within.value > 0.5 else c.against
+    above, below = c.group, c.against
+    if within.value < 0.5:
+        above, below = below, above
+    said = f"{name_of(above)} ranks higher in {share:.1f} % of pairs"
+    if within.value == 0.5:
+        said = f"{name_of(above)} and {name_of(below)} rank equally high"
     ends = f"{within.ci_low:.3f} to {within.ci_high:.3f}"
     interval = f", {ends}" if within.estimable else ""
-    return (
-        f"Within tasks {name_of(above)} ranks higher in {share:.1f} % of pairs (AUC "
-        f"{within.value:.3f}{interval})."
-    )
+    return f"Within tasks {said} (AUC {within.value:.3f}{interval})."
 
 
 def _target(c: Comparison, audit: Audit) -> str:
