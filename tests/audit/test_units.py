@@ -118,7 +118,11 @@ def test_raises_bring_the_gap_to_what_is_asked():
         assert remedy.share == pytest.approx(remedy.total / pay.sum())
         assert sum(t.n_raised for t in remedy.by_task) == remedy.n_raised
     assert "raises" not in found.to_dict()["remedies"][0]
+    assert (to_zero.raised, to_one.raised) == ("f", "f")
     frame = found.raises_frame()
+    assert set(frame["raised"]) == {"f"}  # whichever group is named first
+    turned = audit(pay, pay, close_to=0.01, reference="f", **given).remedies
+    assert [(it.group, it.raised) for it in turned] == [("m", "f")] * 2
     assert len(frame) == to_zero.n_raised + to_one.n_raised and frame["row"].min() >= 1
 
 

@@ -66,7 +66,7 @@ def test_beside_what_is_not_flagged_stands_what_would_have_been_found(
 def test_the_headline_is_what_a_person_would_say(whole):
     verdict = whole[0]["verdict"]
     assert verdict.startswith("Female salary is 12.2 % (14,088; 4.6 % to 19.9 %) below")
-    assert "in 62.9 % of pairs the Male person ranks higher" in verdict
+    assert "in 62.9 % of pairs the person in group Male ranks higher" in verdict
     assert "Within tasks Male ranks higher in 57.3 % of pairs" in verdict
 
 
@@ -92,6 +92,7 @@ def test_raises_close_the_gap_to_what_was_asked(whole, professors):
     with open(whole[2], newline="", encoding="utf-8") as file:
         lines = list(csv.DictReader(file))
     assert len(lines) == cost["n_raised"]
+    assert {line["raised"] for line in lines} == {cost["raised"]} == {"Female"}
     data = professors[1].copy()
     rows = [int(line["row"]) - 1 for line in lines]
     assert (data["sex"].iloc[rows] == "Female").all()
@@ -118,7 +119,7 @@ def test_a_fit_and_its_file_keep_the_reference_and_the_tasks(professors, tmp_pat
     words = ("--reference", "Female", "--unit", "person", "-o", model)
     done = run("fit", file, *BASE, *words, code=0)
     said = re.sub(r"\s+", " ", done.output)
-    assert "the Male person ranks higher" in said and "Male v Female" in said
+    assert "the person in group Male ranks higher" in said and "Male v Female" in said
     # An audit with the model compares the same groups within the same tasks.
     again = ("audit", file, *BASE[:4], "--model", model, "--json")
     found = valid(run(*again, code=0), "audit")

@@ -235,9 +235,9 @@ class RemedyCost:
     """The least money that brings the unexplained gap to ``close_to``.
 
     ``close_to`` and ``left`` are shares of the mean of ``against``; ``left`` is what
-    remains of the gap.  ``share`` is ``total`` over the sum of all values of the two
-    groups.  ``rows`` are the places of the raised rows, from 0, and ``raises`` what
-    each gets.
+    remains of the gap.  ``raised`` is the lower of the two groups, whose rows are
+    raised.  ``share`` is ``total`` over the sum of all values of both.  ``rows`` are
+    the places of the raised rows, from 0, and ``raises`` what each gets.
     """
 
     of: str
@@ -246,6 +246,7 @@ class RemedyCost:
     against: str
     close_to: float
     left: float
+    raised: str
     n_raised: int
     total: float
     share: float
@@ -404,8 +405,8 @@ class Audit:
     >>> found = audit(None, predicted, sensitive_features=np.arange(40) < 20)
     >>> print(found.verdict)
     True prediction is 67.2 % (1.95; 4.9 % to 129.5 %) above False; in 74.5 % of pairs
-    the True row ranks higher (AUC 0.745, 0.569 to 0.858). In brackets: 95 % confidence
-    intervals.
+    the row in group True ranks higher (AUC 0.745, 0.569 to 0.858). In brackets: 95 %
+    confidence intervals.
     >>> found.gate(0.1).exit_code, round(found.gap, 3)
     (1, 0.245)
     >>> sorted(found.to_dict())[:4]
@@ -700,11 +701,12 @@ def estimate_columns(name: str, estimates: Sequence[Estimate]) -> dict[str, list
 def raises_columns(remedies: Sequence[RemedyCost]) -> dict[str, list[Any]]:
     """Return a row for each raise as columns; rows count from 1."""
     lines = [
-        (r.sensitive_feature, r.group, r.against, r.close_to, row + 1, amount)
+        (r.sensitive_feature, r.group, r.against, r.raised, r.close_to, row + 1, amount)
         for r in remedies
         for row, amount in zip(r.rows, r.raises, strict=True)
     ]
-    names = ("sensitive_feature", "group", "against", "close_to", "row", "raise")
+    labels = ("sensitive_feature", "group", "against", "raised")
+    names = (*labels, "close_to", "row", "raise")
     columns = zip(*lines, strict=True) if lines else ((),) * len(names)
     return {name: list(values) for name, values in zip(names, columns, strict=True)}
 

@@ -187,6 +187,7 @@ def _remedies(
     if not (goals and mean > 0.0):
         return []
     left = GapRegression.of(y, rows.in_a, mass, _controls(rows))
+    lower = rows.names["group" if left.unexplained < 0.0 else "against"]
     for goal in goals:
         remedy = least_raises(left, goal * mean)
         raised = np.flatnonzero(remedy.raises > 0.0)
@@ -206,6 +207,7 @@ def _remedies(
                 **rows.names,
                 close_to=goal,
                 left=remedy.unexplained / mean,
+                raised=lower,
                 n_raised=len(raised),
                 total=total,
                 share=total / float(data.unit * mass @ y),
