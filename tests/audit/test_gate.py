@@ -79,4 +79,5 @@ def test_the_verdict_measures_and_does_not_judge():
     equal = {"sensitive_features": [*"fm"] * 8, "tasks": [*"aaaaaaaabbbbbbbb"]}
     verdict = audit(None, [0, 0, 1, 1] * 4, **equal).verdict
     assert "Within tasks m and f rank equally high (AUC 0.500" in verdict
+    assert "rank equally high" in simple(auc=0.5 - 2**-53).verdict
     assert "the row in group F ranks" in simple(auc=0.4, low=0.3, high=0.5).verdict

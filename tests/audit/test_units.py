@@ -101,6 +101,22 @@ def test_controls_that_explain_all_leave_no_gap_in_ranks():
     assert parts.residual_auc.covers(0.5) and parts.stratified_auc.covers(0.5)
 
 
+def test_a_gap_of_0_is_shown(tmp_path):
+    pay, sex = np.repeat([3.0, 1.0, 4.0, 6.0] * 5, 2), np.tile(["f", "m"], 20)
+    found = audit(
+        pay,
+        pay,
+        sensitive_features=sex,
+        controls={"years": np.repeat(np.arange(20), 2)},
+        layout="pay-transparency",
+    )
+    (parts,) = found.parts
+    assert parts.share(parts.gap) == parts.share(parts.unexplained) == 0.0
+    assert parts.mean_against == pytest.approx(3.5)
+    page = found.to_html(tmp_path / "a.html").read_text("utf-8")
+    assert "Unexplained" in page and ">nan" not in page
+
+
 def test_raises_bring_the_gap_to_what_is_asked():
     pay, sex, years, job = payroll()
     given = {"sensitive_features": sex, "tasks": job, "controls": {"years": years}}

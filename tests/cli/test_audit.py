@@ -70,6 +70,15 @@ def test_missing_groups_are_counted_and_other_gaps_refused(tmp_path):
     assert answer("audit", file, drop_missing=True).audit.provenance.n_rows == 150
 
 
+def test_a_gap_of_0_is_shown_with_its_parts(tmp_path):
+    pay, sex = [3, 3, 1, 1, 4, 4, 6, 6] * 5, ["f", "m"] * 20
+    years = [i // 2 for i in range(40)]
+    file = write_csv(tmp_path / "a.csv", {"pay": pay, "sex": sex, "years": years})
+    words = ("--target", "pay", "--sensitive", "sex", "--control", "years")
+    done = run("audit", file, *words, code=0)
+    assert re.search(r"^unexplained +0 .* 0\.0$", done.stdout, re.M)
+
+
 def test_several_columns_are_one_task(tmp_path):
     file = pay_csv(tmp_path)
     tasks = answer("audit", file, task=["job", "education"]).audit.tasks

@@ -215,10 +215,15 @@ class GapParts(ExplainedGap):
     group: str
     against: str
     controls: tuple[str, ...]
+    mean_against: float
     unexplained_log: Estimate
     residual_auc: Estimate
     stratified_auc: Estimate
     detectable: float
+
+    def share(self, part: Estimate) -> float:
+        """Return a part over the mean of ``against``; NaN if that is not above 0."""
+        return part.value / self.mean_against if self.mean_against > 0.0 else math.nan
 
 
 @dataclass(frozen=True)

@@ -58,7 +58,7 @@ def _headline(c: Comparison, audit: Audit) -> str:
     # Whatever the label is: an adjective, a noun or a number.
     whose = name_of(above) if above == REST else f"group {name_of(above)}"
     pairs = f"{share} the {audit.unit} in {whose} ranks higher"
-    if c.auc.value == 0.5:
+    if _is_half(c.auc):
         pairs = f"{name_of(above)} and {name_of(below)} rank equally high"
     ends = f"{c.auc.ci_low:.3f} to {c.auc.ci_high:.3f}"
     pairs += f" (AUC {c.auc.value:.3f}, {ends})."
@@ -70,6 +70,11 @@ def _headline(c: Comparison, audit: Audit) -> str:
     noun = "" if several else f" {_noun(c.model)}"
     whole = f"{name_of(c.group)}{noun} is {difference} {name_of(c.against)}{which}"
     return f"{model}{whole}; {pairs}"
+
+
+def _is_half(auc: Estimate) -> bool:
+    """Tell whether neither group ranks higher; a ratio of counts has a last bit."""
+    return abs(auc.value - 0.5) < 1e-12
 
 
 def _noun(model: str) -> str:
@@ -143,7 +148,7 @@ def _within(c: Comparison) -> str:
     if within.value < 0.5:
         above, below = below, above
     said = f"{name_of(above)} ranks higher in {share:.1f} % of pairs"
-    if within.value == 0.5:
+    if _is_half(within):
         said = f"{name_of(above)} and {name_of(below)} rank equally high"
     ends = f"{within.ci_low:.3f} to {within.ci_high:.3f}"
     interval = f", {ends}" if within.estimable else ""

@@ -153,6 +153,7 @@ def _gap_parts(of: str, values: Floats, rows: PairRows) -> GapParts:
         of=of,
         **rows.names,
         controls=tuple(dict.fromkeys(controls.names)),
+        mean_against=average(y[~rows.in_a], rows.mass[~rows.in_a]),
         **vars(found),
         unexplained_log=log,
         residual_auc=auc_estimate(*placed, rows.groups, confidence),

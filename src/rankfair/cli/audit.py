@@ -287,13 +287,13 @@ def _show_parts(found: Audit) -> None:
             **{f"  {name}": e for name, e in parts.by_control.items()},
             "unexplained": parts.unexplained,
         }
-        share = 100.0 * parts.unexplained_share.value / parts.unexplained.value
+        shares = [100.0 * parts.share(e) for e in rows.values()]
         echo()
         show_table(
             (f"{parts.group} v {parts.against}", rows),
             (parts.of, figures([*rows.values()], 5)),
             ("CI", _intervals([*rows.values()])),
-            ("in %", [number(share * e.value, ".1f") for e in rows.values()]),
+            ("in %", [number(share, ".1f") for share in shares]),
         )
         if parts.dropped:
             say(f"Left out in part, as others say the same: {listed(parts.dropped)}.")

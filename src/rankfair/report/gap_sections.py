@@ -192,7 +192,7 @@ def _parts_view(parts: GapParts, audit: Audit) -> View:
     x, ticks = _axis([e for _, _, e in rows])
     sizes = text.alike([e.value for _, _, e in rows])
     sure = _sure(parts.unexplained, audit)
-    mean = parts.unexplained.value / parts.unexplained_share.value
+    shares = [parts.share(e) for _, _, e in rows]
     return {
         "axis": ticks,
         "zero": x(0.0),
@@ -204,9 +204,9 @@ def _parts_view(parts: GapParts, audit: Audit) -> View:
                 "bars": _bars(parts, kind, e, x),
                 "strip": text.strip(e, x, name, text.alike),
                 "cell": text.cell(e, text.alike) | {"text": size, "p": ""},
-                "share": percent([e.value / mean])[0] if mean == mean else "",
+                "share": "" if math.isnan(share) else percent([share])[0],
             }
-            for (name, kind, e), size in zip(rows, sizes, strict=True)
+            for (name, kind, e), size, share in zip(rows, sizes, shares, strict=True)
         ],
         "of": parts,
         "figures": FIGURES,
