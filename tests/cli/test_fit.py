@@ -10,6 +10,7 @@ from commands import COMMON, answer, prose, run, valid
 from rankfair.cli.options import ConstraintName
 from rankfair.files.columns import Roles
 from rankfair.files.encoding import ModelColumns
+from rankfair.files.model_files import load_model
 from rankfair.files.read import files_of, load, read_table
 from rankfair.files.table import Reading, Table
 from rankfair.files.write import write_table
@@ -98,6 +99,19 @@ def test_the_verdict_speaks_of_what_was_asked_and_then_of_the_rest(
     assert found["verdict"] in said
     # Known from rows left out of the fit, which a scope of tasks has not.
     assert ("tell the groups apart" in said) == ("task" not in options)
+
+
+@pytest.mark.parametrize("options", [(), ("--constraint", "mean"), ("--scope", "task")])
+def test_the_rank_gap_is_of_the_rows_that_are_named(tmp_path, options):
+    file, model = pay_csv(tmp_path), tmp_path / "m.rankfair"
+    said = prose(run("fit", file, *COMMON, *options, "-o", model, code=0))
+    found = load_model(model)
+    gap, trained = abs(found.loo_auc_ - 0.5), abs(found.rank_auc_ - 0.5)
+    if "task" in options:
+        assert f"rank gap {trained:.4f}." in said
+    else:
+        assert f"rank gap {gap:.4f}" in said and f"{trained:.4f} on training" in said
+        assert f"{gap:.4f}" != f"{trained:.4f}"
 
 
 @pytest.mark.parametrize("job", [True, False])

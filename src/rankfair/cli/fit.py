@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cache
@@ -306,12 +307,17 @@ def _audited(
 
 def _status(model: Any, n_rows: int) -> list[str]:
     """Return what the fit came to, and which tasks are in no band."""
-    values = {"rank": model.rank_auc_, **model.constraint_values_}
+    # Without an AUC of rows left out, training rows were counted whatever was asked.
+    left_out = model.count == "loo" and not math.isnan(model.loo_auc_)
+    auc = model.loo_auc_ if left_out else model.rank_auc_
+    values = {"rank": auc, **model.constraint_values_}
     came = [f"rank gap {abs(values.pop('rank') - 0.5):.4f}"]
     came += [f"{name} {value:.4f}" for name, value in sorted(values.items())]
-    where = " on rows left out of the fit" if model.count == "loo" else ""
-    if where and "rank" in model.constraint_values_:
-        where += f" ({abs(model.rank_auc_ - 0.5):.4f} on training rows)"
+    where = ""
+    if left_out:
+        trained = f"{abs(model.rank_auc_ - 0.5):.4f}"
+        also = "" if "rank" in model.constraint_values_ else "rank gap "
+        where = f" on rows left out of the fit ({also}{trained} on training rows)"
     rows = counted(n_rows, "row")
     lines = [f"Fitted to {rows}: {model.status_}, {', '.join(came)}{where}."]
     apart = unbalanced(model)
