@@ -82,7 +82,7 @@ class NCADMM:
     rho: float = 1.0
     projection: str = "shift"
     max_iter: int = 50
-    tol: float = 1e-8
+    tol: float = 1e-6
     given: ClassVar = ("max_iter",)
 
     def __post_init__(self) -> None:
