@@ -135,10 +135,10 @@ def test_columns_of_extreme_size_need_to_be_standardised(size):
         made(X * [1.0, size, 1.0], y, codes, standardize=False)
 
 
-def test_values_too_far_apart_are_refused_with_the_column():
+def test_values_too_large_are_refused_with_the_column():
     X, y, codes, _ = rows([9000])
     X[1, 1] = 1e200
-    with pytest.raises(ValueError, match=r"too far apart .* in column 1\."):
+    with pytest.raises(ValueError, match=r"too large .* in column 1\."):
         made(X, y, codes)
 
 

@@ -173,7 +173,7 @@ def test_a_direction_of_ones_own_is_not_that_of_other_rows():
 
     model = TiltedRegressor(Told(), constraints=Uneven(0.0), sensitive_features="sex")
     said = sentence(model.fit, FRAME, Y, eval_set=(FRAME, Y))
-    assert "eval_set cannot be tilted" in said
+    assert "eval_set cannot be used with this constraint" in said
 
 
 @pytest.mark.parametrize(
