@@ -284,7 +284,8 @@ class Problem(Engine):
         )
 
         def times(block: Callable[[slice], Floats], at: slice) -> Floats:
-            found: Floats = block(at) * scale[:, None] * scale
+            found: Floats = block(at) * scale[:, None]
+            found *= scale
             return found
 
         def weighted(rows: slice, m: Floats, h: Floats) -> None:

@@ -84,7 +84,8 @@ class Pool(Penalty):
         A, H = np.empty_like(G), np.diag(C)
         for at in blocks_of(len(G), STEP):
             A[at] = shrunk_inverse(G[at], P)
-            H += P[:, None] * np.matmul(A[at], G[at]).sum(axis=0)
+            flat = A[at].reshape(-1, len(P))  # A_j is symmetric: one product for all
+            H += P[:, None] * (flat.T @ G[at].reshape(-1, len(P)))
         return PoolFactor(P, A, pseudo_inverse((H + H.T)[None] / 2)[0])
 
 
