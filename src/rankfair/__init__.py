@@ -66,31 +66,7 @@ _HOMES = {
 # `rankfair.audit` is a package that can be called: `audit(y, predictions, …)`.
 _SUBMODULES = ("audit", "datasets", "metrics")
 
-__all__ = [
-    "Audit",
-    "DecisionBoundaryCovariance",
-    "MultiTaskRegressor",
-    "RankFairPostprocessor",
-    "RankFairRegressor",
-    "RankFairRegressorCV",
-    "StratifiedBalancedResiduals",
-    "StratifiedEqualMeans",
-    "TiltedRegressor",
-    "audit",
-    "certify",
-    "certify_predictions",
-    "datasets",
-    "describe_model",
-    "export_onnx",
-    "fairness_path",
-    "independence_test",
-    "load_model",
-    "metrics",
-    "predict_parquet",
-    "read_table",
-    "save_model",
-    "stream",
-]
+__all__ = [*_HOMES, *_SUBMODULES]
 
 
 def __getattr__(name: str) -> Any:

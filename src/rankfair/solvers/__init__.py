@@ -11,7 +11,7 @@ from rankfair.solvers.base import OnStep, Request, Solution
 from rankfair.solvers.counted import Demand
 from rankfair.solvers.tilt import Tilt
 
-__all__ = ["NCADMM", "SOLVERS", "Paper", "Solver", "Tilt", "make_solver"]
+__all__ = ["NCADMM", "Paper", "Tilt"]
 
 SOLVERS = {"tilt": Tilt, "ncadmm": NCADMM, "paper": Paper}
 
