@@ -35,6 +35,7 @@ CLOSEST = 1e-3  # of a shown value: gaps this much above the least count as leas
 COARSE = 1e-4  # of a shown value: quick counts that are further off are not used
 FINE = 8 * BINS  # of the last count on streams, and rows that say where bins lie
 SURE = 1e-5  # of an AUC: how far off that count may be
+LOOKED_AT = 1 << 12  # rows of a rough look
 
 
 @dataclass(frozen=True)
@@ -279,7 +280,7 @@ class Counted:
 
     def fewer(self) -> Counted:
         """Some of the rows, for a rough look."""
-        step = len(self.q) // EXACT_ROWS
+        step = len(self.q) // LOOKED_AT if len(self.q) > EXACT_ROWS else 1
         rows = np.arange(step // 2, len(self.q), max(step, 1))
         demands = tuple(
             Demand(each.constraint, each.groups.take(rows)) for each in self.demands
