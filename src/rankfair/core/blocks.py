@@ -369,8 +369,7 @@ def _order_of(place: Ints, codes: Ints) -> Ints:
 
 def each(function: Callable[[T], None], items: Iterable[T], n_rows: int) -> None:
     """Call ``function`` on each item, on several threads when there are many rows."""
-    threads = _threads()
-    if threads == 1 or n_rows < CHUNK:
+    if n_rows < CHUNK or (threads := _threads()) == 1:
         for item in items:
             function(item)
         return

@@ -26,6 +26,8 @@ MANY = 1 << 16  # values that are sorted faster by their places in 31 bits
 
 def split(values: Array, in_a: NDArray[np.bool_]) -> tuple[Array, Array]:
     """New arrays of the values in A and of the others, made without an index of all."""
+    if len(values) <= PIECE:
+        return values[np.flatnonzero(in_a)], values[np.flatnonzero(~in_a)]
     n_a = int(np.count_nonzero(in_a))
     a, b = np.empty(n_a, values.dtype), np.empty(len(values) - n_a, values.dtype)
     end_a = end_b = 0
