@@ -158,9 +158,9 @@ def sample_of(held: Held, step: int) -> tuple[Held, Floats]:
     They are of rows, weight, its square, and of w m and w d.
     """
     w = np.ones(len(held.m)) if held.weights is None else held.weights
-    parts = np.ones(len(w)), w, w * w, w * held.m, w * held.d
-    groups = held.in_a, ~held.in_a
-    sums = np.array([[part.sum(where=group) for group in groups] for part in parts])
+    # A product is many times faster than sums of the rows that a mask selects.
+    groups = np.stack((held.in_a, ~held.in_a), axis=1).astype(float)
+    sums = np.stack((np.ones(len(w)), w, w * w, w * held.m, w * held.d)) @ groups
     return held.take(some_of(len(w), step)), sums
 
 
