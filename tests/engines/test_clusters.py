@@ -124,7 +124,7 @@ def test_a_worker_is_lost(monkeypatch):
 
         def kill_first(self, function):
             """Kill a worker that has rows and lines, before it is asked for them."""
-            if not killed.is_set():
+            if type(self) is engine.OnWorkers and not killed.is_set():
                 killed.set()
                 pid = client.run(os.getpid)
                 os.kill(next(iter(pid.values())), signal.SIGKILL)
@@ -158,7 +158,7 @@ def test_all_workers_are_lost(when):
         else:
             there = dying(there)
         start, model = time.monotonic(), RankFairRegressor(**BY)
-        words = f"the cluster at {client.scheduler.address} failed: no workers for 3 s"
+        words = f"the cluster at {client.scheduler.address} failed: no workers"
         with pytest.raises(ConnectionError, match=words):
             model.fit(there, "pay")
         assert time.monotonic() - start < 30
@@ -206,7 +206,7 @@ def test_a_worker_that_comes_late_is_waited_for(tmp_path):
 
 def test_an_error_of_the_rows_is_no_error_of_the_cluster(cluster):
     """Nor is a function that takes long, or says that something took too long."""
-    here = engine.Cluster(cluster)
+    here = engine.Cluster(cluster, patience=1.0)
     assert list(engine.said(here, time.sleep, [1.2, 0.0])) == [None, None]
     error = TimeoutError("too long")
     with pytest.raises(TimeoutError, match="too long"):

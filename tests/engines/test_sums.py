@@ -49,18 +49,15 @@ def test_sums_are_those_of_all_rows_of_a_task(weighted, shares):
     mean = summed(w[:, None] * Z) / np.maximum(weight, 1e-300)[:, None]
     off = Z - mean[chunk.codes]
     P = summed(w[:, None, None] * off[:, :, None] * off[:, None, :])
-    apart = summed((w * chunk.in_a)[:, None] * off[:, :-1])
+    apart = summed((w * chunk.in_a)[:, None] * off)
     # As exact as numbers of this size in doubles can be.
     near = {"rtol": 1e-7, "atol": 1e-6}
     for found, known in (
         (total.rows, np.bincount(chunk.codes, minlength=K)),
         (total.times, summed(np.maximum(w, 1.0))),
         (own.weight, weight),
-        (own.centre, mean[:, :-1]),
-        (own.mean_y, mean[:, -1]),
-        (own.gram, P[:, :-1, :-1]),
-        (own.cross, P[:, :-1, -1]),
-        (own.yy, P[:, -1, -1]),
+        (own.centre, mean),
+        (own.products, P),
         (own.weight_a, summed(w * chunk.in_a)),
         (own.cross_a, apart),
         (total.edge, [chunk.y.min(), chunk.y.max()]),

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from functools import partial, reduce
 from itertools import chain
 from operator import iadd
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,7 +51,6 @@ class Chunk:
     codes: Ints
     in_a: NDArray[np.bool_]
     weights: Floats | None
-    number: int = 0  # of the partition, where chunks come back in any order
 
     def __len__(self) -> int:
         return len(self.y)
@@ -76,17 +75,17 @@ class Chunk:
 
     @classmethod
     def joined(cls, chunks: Iterable[Chunk]) -> Chunk:
-        """All rows of some chunks, by the number of the chunk."""
-        parts = sorted(chunks, key=lambda each: each.number)
+        """All rows of some chunks."""
+        parts = list(chunks)
         columns = zip(*(each.columns for each in parts), strict=True)
-        weights = [each.weights for each in parts if each.weights is not None]
-        return cls(
-            tuple(map(np.concatenate, columns)),
-            np.concatenate([each.y for each in parts]),
-            np.concatenate([each.codes for each in parts]),
-            np.concatenate([each.in_a for each in parts]),
-            np.concatenate(weights) if weights else None,
-        )
+
+        def whole(name: str) -> Any:
+            return np.concatenate([getattr(each, name) for each in parts])
+
+        some = parts[0].weights
+        weights = None if some is None else whole("weights")
+        labels = whole("codes"), whole("in_a")
+        return cls(tuple(map(np.concatenate, columns)), whole("y"), *labels, weights)
 
 
 @dataclass(frozen=True)
@@ -185,16 +184,22 @@ def histogram(held: Held, x: float, bins: Bins, resolution: float) -> NDArray[An
 
 
 class TaskSums(NamedTuple):
-    """Of some tasks: weight, means, and sums of products about the means."""
+    """Of some tasks: weight, means, and sums of products about the means.
+
+    The target is the last column, after n features.
+    """
 
     weight: Floats  # (t,)
-    centre: Floats  # (t, n) mean row
-    mean_y: Floats  # (t,)
-    gram: Floats  # (t, n, n)  Σ s (x − mean)(x − mean)ᵀ
-    cross: Floats  # (t, n)  Σ s (x − mean)(y − mean)
-    yy: Floats  # (t,)  Σ s (y − mean)²
+    centre: Floats  # (t, n + 1) mean row
+    products: Floats  # (t, n + 1, n + 1)  Σ s (x − mean)(x − mean)ᵀ
     weight_a: Floats  # (t,) of group A
-    cross_a: Floats  # (t, n)  Σ s (x − mean) over group A
+    cross_a: Floats  # (t, n + 1)  Σ s (x − mean) over group A
+
+    @classmethod
+    def none(cls, k: int, n: int) -> TaskSums:
+        """Those of no rows."""
+        shapes = (k,), (k, n + 1), (k, n + 1, n + 1), (k,), (k, n + 1)
+        return cls(*map(np.zeros, shapes))
 
     def at(self, tasks: Ints | slice) -> TaskSums:
         """Those of some tasks."""
@@ -209,15 +214,11 @@ class TaskSums(NamedTuple):
         old = self.at(at)
         total = old.weight + new.weight
         share = np.divide(new.weight, total, out=np.zeros_like(total), where=total > 0)
-        f = old.weight * share
-        d, e = new.centre - old.centre, new.mean_y - old.mean_y
-        fd = f[:, None] * d
-        gram = np.einsum("kf,kg->kfg", fd, d)
-        gram += new.gram
-        gram += old.gram
-        self.gram[at] = gram
-        self.cross[at] = old.cross + (e[:, None] * fd + new.cross)
-        self.yy[at] = old.yy + (f * e * e + new.yy)
+        d = new.centre - old.centre
+        products = np.einsum("kf,kg->kfg", (old.weight * share)[:, None] * d, d)
+        products += new.products
+        products += old.products
+        self.products[at] = products
         # Sums about a mean that moved by ``share d`` change by that for each row of A.
         cross_a = old.cross_a + new.cross_a
         cross_a += (new.weight_a * (1.0 - share))[:, None] * d
@@ -225,7 +226,6 @@ class TaskSums(NamedTuple):
         self.cross_a[at] = cross_a
         self.weight_a[at] = old.weight_a + new.weight_a
         self.centre[at] = old.centre + share[:, None] * d
-        self.mean_y[at] = old.mean_y + share * e
         self.weight[at] = total
 
 
@@ -245,9 +245,8 @@ class RowSums:
     @classmethod
     def of(cls, k: int, n: int, n_rows: int, chunks: Iterable[Chunk]) -> RowSums:
         """Of some chunks; tasks, features and rows are those of all there are."""
-        shapes = (k,), (k, n), (k,), (k, n, n), (k, n), (k,), (k,), (k, n)
         total = cls(
-            TaskSums(*map(np.zeros, shapes)),
+            TaskSums.none(k, n),
             np.zeros(k, np.int64),
             np.zeros(k),
             np.zeros((3, 2)),
@@ -290,8 +289,8 @@ class RowSums:
 
     def add(self, other: RowSums) -> RowSums:
         """Add those of other rows, in place, some tasks at a time."""
-        k, n = other.by_task.centre.shape
-        step = PIECE // (n * n) + 1
+        k, m = other.by_task.centre.shape
+        step = PIECE // (m * m) + 1
         for first in range(0, k, step):
             own = slice(first, first + step)
             self.by_task.add(own, other.by_task.at(own))
@@ -327,11 +326,8 @@ def _by_task(chunk: Chunk) -> Iterator[tuple[Ints, TaskSums]]:
     w = None if chunk.weights is None else chunk.weights[rows.order]
     in_a = chunk.in_a[rows.order]
     for at, found in rows.products(rows.batches, w, [in_a]):
-        mean, P, cross, sums = found.centred()[0], *found[1:]
-        x, y = mean[:, :-1], mean[:, -1]
-        gram, xy, yy = P[:, :-1, :-1], P[:, :-1, -1], P[:, -1, -1]
-        of_a = sums[:, 0, -1], cross[:, 0, :-1]
-        yield tasks[at], TaskSums(sums[:, -1, -1], x, y, gram, xy, yy, *of_a)
+        mean, of_a = found.centred()[0], (found.sums[:, 0, -1], found.cross[:, 0])
+        yield tasks[at], TaskSums(found.weight, mean, found.gram, *of_a)
 
 
 def _keys(chunk: Chunk, some: Ints) -> Floats:
@@ -373,8 +369,7 @@ class Pieces(ABC, Generic[P]):
         return reduce(iadd, parts)
 
 
-class Kept(Pieces[Held]):
-    """A line of predictions, kept beside the chunks."""
+Kept: TypeAlias = Pieces[Held]  # a line of predictions, kept beside the chunks
 
 
 class ChunkedRows(Pieces[Chunk]):
@@ -443,16 +438,17 @@ class ChunkedEngine(Engine):
         places = np.argsort(total.rows, kind="stable")
         total = replace(total, by_task=total.by_task.at(places))
         own = total.by_task
-        refuse_wild(own.gram, rows.coding.roles.predictors)
+        gram = own.products[:, :-1, :-1]
+        refuse_wild(gram, rows.coding.roles.predictors)
         blocks = Blocks(
             tasks=places,
             sizes=total.rows[places],
-            centre=own.centre,
-            gram=own.gram,
+            centre=own.centre[:, :-1],
+            gram=gram,
             unit=np.ones(rows.n_features),
         )
         scale, varies = scale_of(blocks, own.weight, standardize)
-        to_standard(own.gram, scale, varies)
+        to_standard(gram, scale, varies)
         centre, unit = _target_units(total)
         groups = None
         if rows.coding.roles.group is not None:
@@ -481,14 +477,15 @@ class ChunkedEngine(Engine):
         own, r = self.total.by_task, 1 + len(directions)
         B = np.empty((self.n_tasks, self.n_features + 1, r))
         squares = np.empty((self.n_tasks, r))
-        mean = own.mean_y / self.y_unit - self.y_centre
-        B[:, :-1, 0] = own.cross / self.y_unit
+        mean = own.centre[:, -1] / self.y_unit - self.y_centre
+        B[:, :-1, 0] = own.products[:, :-1, -1] / self.y_unit
         B[:, -1, 0] = own.weight * mean
-        squares[:, 0] = own.yy / self.y_unit**2 + own.weight * mean**2
+        inside = own.products[:, -1, -1] / self.y_unit**2
+        squares[:, 0] = inside + own.weight * mean**2
         of_a = own.weight_a
         of_b = own.weight - of_a
         for i, (a, b) in enumerate(directions, start=1):
-            B[:, :-1, i] = (a - b) * own.cross_a
+            B[:, :-1, i] = (a - b) * own.cross_a[:, :-1]
             B[:, -1, i] = a * of_a + b * of_b
             squares[:, i] = a * a * of_a + b * b * of_b
         B[:, :-1] *= (self.scale * self.varies)[:, :, None]
@@ -535,10 +532,11 @@ def _target_units(total: RowSums) -> tuple[float, float]:
     """The centre and the unit of the target, as `Problem.from_rows` takes them."""
     own, size = total.by_task, float(np.abs(total.edge).max()) or 1.0
     share = own.weight / own.weight.sum()
-    mean = float(share @ own.mean_y)
-    off = own.mean_y - mean
+    mean = float(share @ own.centre[:, -1])
+    off = own.centre[:, -1] - mean
     off -= share @ off  # as the first is rounded
-    spread = float(np.sqrt(own.yy.sum() / own.weight.sum() + share @ (off * off)))
+    inside = own.products[:, -1, -1].sum() / own.weight.sum()
+    spread = float(np.sqrt(inside + share @ (off * off)))
     if not spread > CONSTANT * abs(mean):
         spread = size
     return mean / spread, spread

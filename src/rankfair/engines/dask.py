@@ -7,13 +7,20 @@ with one sum: as many messages as workers have threads, however many rows there 
 from __future__ import annotations
 
 import operator
-import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, TypeVar
 
-from rankfair.engines.chunked import Chunk, ChunkedRows, Held, Kept, LeftOut, Sizes
+from rankfair.engines.chunked import (
+    Chunk,
+    ChunkedRows,
+    Held,
+    Kept,
+    LeftOut,
+    Pieces,
+    Sizes,
+)
 from rankfair.engines.labels import (
     Coding,
     StreamRoles,
@@ -24,6 +31,7 @@ from rankfair.engines.labels import (
 )
 from rankfair.input.errors import InputError, shown
 
+P = TypeVar("P")
 T = TypeVar("T")
 Many = list[Any]  # futures
 
@@ -43,29 +51,23 @@ class Cluster:
     patience: float = 60.0  # seconds without a worker, or an answer of the scheduler
 
     def result(self, future: Any) -> Any:
-        """What a worker answers."""
-        tick = 1.0
+        """What a worker answers; while there is none, one is waited for."""
         while True:
             try:
-                return future.result(timeout=tick)
+                return future.result(timeout=self.patience)
             except TimeoutError:
                 if future.status == "error":
                     raise  # that of the function itself
+                self.threads()
             except Exception as error:
                 if type(error).__module__.startswith("distributed"):
                     raise self.failed(str(error)) from error
                 raise
-            self.threads()
-            # An answer that is under way may be long.
-            tick = 2 * tick if future.status == "finished" else 1.0
 
     def threads(self) -> dict[str, int]:
-        """How many threads each worker has; while there is none, one is waited for."""
-        end = time.monotonic() + self.patience
-        while not (found := self.ask("ncores")):
-            if time.monotonic() > end:
-                raise self.failed(f"no workers for {self.patience:g} s")
-            time.sleep(0.1)
+        """How many threads each worker has; none at all is an error."""
+        if not (found := self.ask("ncores")):
+            raise self.failed("no workers")
         return dict(found)
 
     def ask(self, question: str, **given: Any) -> Any:
@@ -84,47 +86,41 @@ class Cluster:
 
 
 @dataclass(frozen=True)
-class DaskRows(ChunkedRows):
-    """Chunks that stay in the memory of the workers.
+class OnWorkers(Pieces[P]):
+    """Pieces that stay in the memory of the workers, in shares.
 
     The scheduler knows how each was made: those of a worker that is lost are made again
     by another.
     """
 
     cluster: Cluster
-    shares: Many  # futures of lists of chunks
+    shares: Many  # futures of lists of pieces
+
+    def gather(self, function: Callable[[Iterable[P]], T]) -> Iterator[T]:
+        """What a function says of the pieces of each share."""
+        return said(self.cluster, function, self.shares)
+
+
+@dataclass(frozen=True)
+class DaskRows(OnWorkers[Chunk], ChunkedRows):
+    """The rows of a Dask frame."""
+
     coding: Coding
     sizes: Sizes
-
-    def gather(self, function: Callable[[Iterable[Chunk]], T]) -> Iterator[T]:
-        """What a function says of the chunks of each share."""
-        return said(self.cluster, function, self.shares)
 
     def keep(self, design: LeftOut) -> list[Kept]:
         """The lines of each chunk, kept by the worker that has it."""
         held = asked(self.cluster, partial(_lines, design), self.shares)
         return [
-            OnWorkers(self.cluster, asked(self.cluster, partial(_line, i), held))
+            OnWorkers[Held](self.cluster, asked(self.cluster, partial(_line, i), held))
             for i in range(design.n_lines)
         ]
-
-
-@dataclass(frozen=True)
-class OnWorkers(Kept):
-    """A line that is kept beside the chunks by the workers that have them."""
-
-    cluster: Cluster
-    held: Many  # futures of lists, one of each share
-
-    def gather(self, function: Callable[[Iterable[Held]], T]) -> Iterator[T]:
-        """What a function says of what is kept of each share."""
-        return said(self.cluster, function, self.held)
 
 
 def _chunks(partitions: list[Any], numbers: list[int], coding: Coding) -> list[Chunk]:
     """The partitions of a share as chunks."""
     return [
-        coding.chunk(arrow(part, coding.roles.columns), f"partition {i}", i)
+        coding.chunk(arrow(part, coding.roles.columns), f"partition {i}")
         for part, i in zip(partitions, numbers, strict=True)
     ]
 
@@ -266,12 +262,9 @@ def _with_target(X: Any, y: Any) -> tuple[str, Any]:
     names = list(X.columns)
     for name in names:
         if not isinstance(name, str):
-            raise InputError(
-                "X",
-                "must have names in text",
-                f"a column {shown(name)}",
-                "Rename it: frame.rename(columns=str).",
-            )
+            cure = "Rename it: frame.rename(columns=str)."
+            found = f"a column {shown(name)}"
+            raise InputError("X", "must have names in text", found, cure)
         if names.count(name) > 1:
             raise InputError("X", f"has several columns called {shown(name)}")
     if isinstance(y, str):

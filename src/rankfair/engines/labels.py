@@ -194,7 +194,7 @@ class Coding:
         """The labels of B and A, if there are groups."""
         return None if self.groups is None else label_array(self.groups.known)
 
-    def chunk(self, batch: Any, source: str, number: int = 0) -> Chunk:
+    def chunk(self, batch: Any, source: str) -> Chunk:
         """The rows of an Arrow batch that weigh something, as numbers and codes."""
         batch, roles = weighing(batch, self.roles, source), self.roles
         codes: Ints = np.zeros(batch.num_rows, np.int32)
@@ -204,15 +204,17 @@ class Coding:
         in_a = np.zeros(batch.num_rows, bool)
         if self.groups is not None:
             in_a = self.groups.codes(batch.column(roles.group)) == 1
-        names = (*roles.predictors, roles.target)
-        columns = [
-            in_a.astype(float) if name == roles.group else numbers(batch.column(name))
-            for name in names
-        ]
-        for name, column in zip(names, columns, strict=True):
-            refuse_infinite(column, [name], source)
-        weights = None if roles.weight is None else numbers(batch.column(roles.weight))
-        return Chunk(tuple(columns[:-1]), columns[-1], codes, in_a, weights, number)
+
+        def column(name: str) -> Floats:
+            if name == roles.group:
+                return in_a.astype(float)
+            values = numbers(batch.column(name))
+            refuse_infinite(values, [name], source)
+            return values
+
+        predictors = tuple(map(column, roles.predictors))
+        weights = None if roles.weight is None else column(roles.weight)
+        return Chunk(predictors, column(roles.target), codes, in_a, weights)
 
 
 def tally(batch: Any, roles: StreamRoles, source: str) -> tuple[Any, Any, int]:
