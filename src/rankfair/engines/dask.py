@@ -35,7 +35,6 @@ P = TypeVar("P")
 T = TypeVar("T")
 Many = list[Any]  # futures
 
-UNEVEN = 1.25  # times an equal share that a worker may have before others help
 TARGET = "rankfair target"  # no column of a user's is likely to be called that
 LARGE_GRAPH = "distributed.admin.large-graph-warning-threshold"
 
@@ -134,26 +133,19 @@ def _line(number: int, lines: list[list[Held]]) -> list[Held]:
 
 
 def shares_of(cluster: Cluster, partitions: Many) -> list[list[int]]:
-    """Partitions by the worker, and its thread, that has them, none much too large."""
-    sizes = list(said(cluster, len, partitions))
+    """Partitions by the worker that has them, in as many shares as it has threads."""
+    threads = cluster.threads()
     places = cluster.ask("who_has", keys=[each.key for each in partitions])
-    threads = [
-        (address, i)
-        for address, number in sorted(cluster.threads().items())
-        for i in range(number)
-    ]
-    most = UNEVEN * sum(sizes) / len(threads)
-    load = dict.fromkeys(threads, 0)
-    shares: dict[tuple[str, int], list[int]] = {thread: [] for thread in threads}
-    for i, size in enumerate(sizes):
-        homes = places.get(partitions[i].key, ())
-        near = [each for each in threads if each[0] in homes]
-        one = min(near, key=load.__getitem__, default=threads[0])
-        if load[one] + size > most:
-            one = min(threads, key=load.__getitem__)
-        load[one] += size
-        shares[one].append(i)
-    return [each for each in shares.values() if each]
+    by_worker: dict[str, list[int]] = {}
+    for i, each in enumerate(partitions):
+        homes = [one for one in places.get(each.key, ()) if one in threads]
+        by_worker.setdefault(min(homes or threads), []).append(i)
+    shares = (
+        own[i :: threads[one]]
+        for one, own in by_worker.items()
+        for i in range(threads[one])
+    )
+    return [each for each in shares if each]
 
 
 def lend(cluster: Cluster, thing: Any) -> Any:
