@@ -39,7 +39,6 @@ P = TypeVar("P")
 T = TypeVar("T")
 
 SOME_ROWS = 1 << 16  # rows that are looked at for others like them
-BLOCK = 4096  # rows handled at a time, within the cache
 
 
 @dataclass(frozen=True)
@@ -57,13 +56,7 @@ class Chunk:
 
     def rows(self, *more: Floats) -> Floats:
         """Features and more columns side by side: (rows, n + more)."""
-        columns = (*self.columns, *more)
-        out = np.empty((len(self), len(columns)))
-        # Block by block, to stay in the cache.
-        for start in range(0, len(self) if columns else 0, BLOCK):
-            rows = slice(start, start + BLOCK)
-            np.stack([each[rows] for each in columns], axis=1, out=out[rows])
-        return out
+        return np.stack((*self.columns, *more), axis=1)
 
     def by_task(self, *more: Floats) -> tuple[Ints, Ints, SortedRows]:
         """The tasks that occur, by size, their sizes, and their `rows`."""
