@@ -256,19 +256,6 @@ def test_the_model_of_another_epsilon_is_the_fit_of_it():
     assert model.epsilon == 0.1
 
 
-@pytest.mark.parametrize(
-    "settings",
-    [{"penalty": "task"}, {"direction": "density"}, {"constraints": ["rank", "mean"]}],
-    ids=str,
-)
-def test_fits_on_no_line_have_no_other_epsilon(settings):
-    X, y, tasks, in_a = rows(alone=0)
-    model = quiet(fair(0.1, **settings), framed(X, tasks, in_a), y)
-    with pytest.raises(AttributeError, match="Fit it for each epsilon"):
-        model.at(0.0)
-    assert not hasattr(model, "path")
-
-
 # The order of rows and the names of groups
 
 
