@@ -224,38 +224,6 @@ def test_lambda_is_the_nearest_of_a_fine_grid():
     assert near[far].mean() > 0.9
 
 
-@every_penalty
-@either
-def test_whole_weights_are_repeated_rows(solve, penalty):
-    X, y, codes, in_a = rows_of(8, seed=4)
-    w = np.random.default_rng(0).integers(1, 4, len(y))
-    again = np.repeat(np.arange(len(w)), w)
-    weighted = posed(X, y, codes, in_a, weights=w.astype(float))
-    one = solve(weighted, penalty, Rank(0.05))
-    two = solve(
-        posed(X[again], y[again], codes[again], in_a[again]), penalty, Rank(0.05)
-    )
-    assert one.task_status == two.task_status
-    np.testing.assert_array_equal(one.task_totals, two.task_totals)
-    np.testing.assert_allclose(one.coef, two.coef, atol=1e-6)
-    np.testing.assert_allclose(one.intercept, two.intercept, atol=1e-6)
-
-
-@every_penalty
-@either
-def test_the_order_of_rows_and_tasks_changes_nothing(solve, penalty):
-    X, y, codes, in_a = rows_of(seed=5)
-    rng = np.random.default_rng(0)
-    rows, names = rng.permutation(len(y)), rng.permutation(12)
-    one = solve(posed(X, y, codes, in_a), penalty, Rank(0.02))
-    two = solve(
-        posed(X[rows], y[rows], names[codes[rows]], in_a[rows]), penalty, Rank(0.02)
-    )
-    np.testing.assert_allclose(two.coef[names], one.coef, atol=1e-6)
-    np.testing.assert_allclose(two.task_values[names], one.task_values)
-    assert [two.task_status[j] for j in names] == list(one.task_status)
-
-
 def test_columns_that_say_nothing_of_the_groups_move_nothing():
     """Both groups have the same rows: there is no direction, not one of rounding."""
     half = np.random.default_rng(1).normal(size=(10, 2))
