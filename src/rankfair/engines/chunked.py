@@ -50,6 +50,7 @@ class Chunk:
     codes: Ints
     in_a: NDArray[np.bool_]
     weights: Floats | None
+    number: int = 0  # of the partition, where chunks come back in any order
 
     def __len__(self) -> int:
         return len(self.y)
@@ -68,8 +69,8 @@ class Chunk:
 
     @classmethod
     def joined(cls, chunks: Iterable[Chunk]) -> Chunk:
-        """All rows of some chunks."""
-        parts = list(chunks)
+        """All rows of some chunks, by the number of the chunk."""
+        parts = sorted(chunks, key=lambda each: each.number)
         columns = zip(*(each.columns for each in parts), strict=True)
 
         def whole(name: str) -> Any:

@@ -119,7 +119,7 @@ class DaskRows(OnWorkers[Chunk], ChunkedRows):
 def _chunks(partitions: list[Any], numbers: list[int], coding: Coding) -> list[Chunk]:
     """The partitions of a share as chunks."""
     return [
-        coding.chunk(arrow(part, coding.roles.columns), f"partition {i}")
+        coding.chunk(arrow(part, coding.roles.columns), f"partition {i}", i)
         for part, i in zip(partitions, numbers, strict=True)
     ]
 

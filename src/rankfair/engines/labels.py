@@ -194,7 +194,7 @@ class Coding:
         """The labels of B and A, if there are groups."""
         return None if self.groups is None else label_array(self.groups.known)
 
-    def chunk(self, batch: Any, source: str) -> Chunk:
+    def chunk(self, batch: Any, source: str, number: int = 0) -> Chunk:
         """The rows of an Arrow batch that weigh something, as numbers and codes."""
         batch, roles = weighing(batch, self.roles, source), self.roles
         codes: Ints = np.zeros(batch.num_rows, np.int32)
@@ -214,7 +214,8 @@ class Coding:
 
         predictors = tuple(map(column, roles.predictors))
         weights = None if roles.weight is None else column(roles.weight)
-        return Chunk(predictors, column(roles.target), codes, in_a, weights)
+        y = column(roles.target)
+        return Chunk(predictors, y, codes, in_a, weights, number)
 
 
 def tally(batch: Any, roles: StreamRoles, source: str) -> tuple[Any, Any, int]:
