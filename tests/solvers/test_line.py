@@ -3,8 +3,6 @@
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from oracles import brute_twice_u
 from rankfair import RankFairRegressor
@@ -37,56 +35,12 @@ def fair(epsilon=0.02, **settings):
     return RankFairRegressor(epsilon, tasks="task", sensitive_features="z", **settings)
 
 
-def inside(m, in_a, epsilon, weights=None):
+def inside(m, in_a, epsilon):
     """Whether predictions are in the band of ranks, by counting every pair."""
-    if weights is not None:
-        m, in_a = np.repeat(m, weights), np.repeat(in_a, weights)
     known = ~np.isnan(m)
     m, in_a = m[known], in_a[known]
     pairs = int(in_a.sum() * (~in_a).sum())
     return abs(brute_twice_u(m, in_a) - pairs) <= max(2 * epsilon * pairs, 1) + 1e-9
-
-
-# The band
-
-
-@st.composite
-def few(draw):
-    """Few rows: ties, tiny groups, uneven tasks or those of one row, whole weights."""
-    n_rows = draw(st.integers(3, 30))
-    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
-    levels = draw(st.sampled_from([2, 4, 0]))  # 0: every value is different
-    X, y = rng.normal(size=(n_rows, 2)), rng.normal(size=n_rows)
-    if levels:
-        X = rng.integers(0, levels, (n_rows, 2)).astype(float)
-        y = rng.integers(0, levels, n_rows).astype(float)
-    in_a = rng.permutation(n_rows) < draw(st.sampled_from([1, 2, n_rows // 2]))
-    tasks = np.minimum(rng.geometric(0.4, n_rows), draw(st.integers(1, 6)))
-    weights = rng.integers(1, 4, n_rows) if draw(st.booleans()) else None
-    return X, y + draw(st.sampled_from([0.0, 2.0])) * in_a, tasks, in_a, weights
-
-
-@given(
-    data=few(),
-    epsilon=st.sampled_from([0.0, 0.02, 0.2]),
-    count=st.sampled_from(["loo", "train"]),
-    penalty=st.sampled_from(["pool", "ridge"]),
-)
-def test_recounted_the_band_is_met_or_said_to_be_missed(data, epsilon, count, penalty):
-    X, y, tasks, in_a, weights = data
-    model = RankFairRegressor(epsilon, count=count, penalty=penalty)
-    model.fit(X, y, tasks=tasks, sensitive_features=in_a, sample_weight=weights)
-    m = model.predict(X, tasks=tasks)
-    w = np.ones(len(y), int) if weights is None else weights
-    left_out = model.loo_predictions_
-    few_left = left_out is None or 2 * np.isfinite(left_out).sum() < len(y)
-    counted = m if count == "train" or few_left else left_out
-    assert inside(counted, in_a, epsilon, w) == (model.status_ != "infeasible")
-    # Never worse than one constant.
-    constant = np.average(y, weights=w)
-    off = np.average((m - y) ** 2, weights=w)
-    spread = np.average((y - constant) ** 2, weights=w)
-    assert off <= spread * (1 + 1e-9) + 1e-18
 
 
 def test_the_multiplier_takes_either_sign():
