@@ -228,7 +228,6 @@ class RowSums:
     """Sums over some rows: of every task, of the groups, and of all."""
 
     by_task: TaskSums
-    rows: Ints  # (k,)
     times: Floats  # (k,) rows, each as often as it weighs and at least once
     groups: Floats  # (3, 2) of A and B: Σ s, Σ s² and Σ s y
     most: Floats  # (3,) of y, of −y, and of what weights are: 0 none, 1 whole, 2 others
@@ -241,7 +240,6 @@ class RowSums:
         """Of some chunks; tasks, features and rows are those of all there are."""
         total = cls(
             TaskSums.none(k, n),
-            np.zeros(k, np.int64),
             np.zeros(k),
             np.zeros((3, 2)),
             np.array([-np.inf, -np.inf, 0.0]),
@@ -268,11 +266,10 @@ class RowSums:
         """Add the rows of a chunk, in place."""
         for tasks, sums in _by_task(chunk):
             self.by_task.add(tasks, sums)
-        y, w, k = chunk.y, chunk.weights, len(self.rows)
+        y, w, k = chunk.y, chunk.weights, len(self.times)
         s = np.ones(len(chunk)) if w is None else w
         kind = 0.0 if w is None else 1.0 + (w != np.rint(w)).any()
         a = chunk.in_a.astype(float)
-        self.rows[:] += np.bincount(chunk.codes, minlength=k)
         self.times[:] += np.bincount(chunk.codes, np.maximum(s, 1.0), k)
         self.groups[:] += [[part @ a, part @ (1 - a)] for part in (s, s * s, s * y)]
         most = y.max(initial=-np.inf), -y.min(initial=np.inf), kind
@@ -288,7 +285,6 @@ class RowSums:
         for first in range(0, k, step):
             own = slice(first, first + step)
             self.by_task.add(own, other.by_task.at(own))
-        self.rows[:] += other.rows
         self.times[:] += other.times
         self.groups[:] += other.groups
         np.maximum(self.most, other.most, out=self.most)
@@ -429,14 +425,15 @@ class ChunkedEngine(Engine):
     @classmethod
     def of(cls, rows: ChunkedRows, total: RowSums, standardize: bool) -> ChunkedEngine:
         """Units and places as `Problem.from_rows` has them."""
-        places = np.argsort(total.rows, kind="stable")
+        sizes = rows.coding.sizes
+        places = np.argsort(sizes, kind="stable")
         total = replace(total, by_task=total.by_task.at(places))
         own = total.by_task
         gram = own.products[:, :-1, :-1]
         refuse_wild(gram, rows.coding.roles.predictors)
         blocks = Blocks(
             tasks=places,
-            sizes=total.rows[places],
+            sizes=sizes[places],
             centre=own.centre[:, :-1],
             gram=gram,
             unit=np.ones(rows.n_features),
