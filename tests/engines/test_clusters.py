@@ -6,12 +6,11 @@ import subprocess
 import sys
 import threading
 import time
-from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
 
-from clusters import one_worker, scheduler, started
+from clusters import one_worker, scheduler
 from rankfair import RankFairRegressor
 from rankfair.engines import dask as engine
 from rows_elsewhere import BY, LARGE, in_memory, on_cluster, random_rows
@@ -53,15 +52,12 @@ CHANGED = {
     'X has several columns called "a"': lambda f: f.rename(columns={"c": "a"}),
     'features must be numbers; got column "a", which': lambda f: f.assign(a="x"),
     '"task" is no column of the frame': lambda f: f.drop(columns="task"),
-    "has one group only": lambda f: f.assign(group=1),
     'partition .* has 300 NaN in column "a"': lambda f: f.assign(a=np.nan),
-    "there are no rows: there is nothing to fit": lambda f: f[:0],
 }
-NAMED = {
-    'y must be .*; got none. Name the column: fit.frame, "pay"': (None, {}),
-    '"pai" is no column of the frame. Did you mean "pay"': ("pai", {}),
-    "y must be a column or a Dask series .*; got a ndarray": (np.zeros(600), {}),
-    "tasks must name columns": ("pay", {"tasks": 3}),
+TARGETS = {
+    'y must be .*; got none. Name the column: fit.frame, "pay"': None,
+    '"pai" is no column of the frame. Did you mean "pay"': "pai",
+    "y must be a column or a Dask series .*; got a ndarray": np.zeros(600),
 }
 
 
@@ -72,11 +68,10 @@ def test_frames_that_cannot_be_fitted(cluster, words, change):
         RankFairRegressor(**BY).fit(there, "pay")
 
 
-@pytest.mark.parametrize(("words", "given"), NAMED.items())
-def test_names_that_cannot_be_fitted(cluster, words, given):
-    (y, named), there = given, dd.from_pandas(rows(600), npartitions=2)
+@pytest.mark.parametrize(("words", "y"), TARGETS.items())
+def test_targets_that_cannot_be_fitted(cluster, words, y):
     with pytest.raises(ValueError, match=words):
-        RankFairRegressor(**{**BY, **named}).fit(there, y)
+        RankFairRegressor(**BY).fit(dd.from_pandas(rows(600), npartitions=2), y)
 
 
 def test_no_cluster():
@@ -124,7 +119,7 @@ def test_a_worker_is_lost(monkeypatch):
 
         def kill_first(self, function):
             """Kill a worker that has rows and lines, before it is asked for them."""
-            if not killed.is_set():
+            if type(self) is engine.OnWorkers and not killed.is_set():
                 killed.set()
                 pid = client.run(os.getpid)
                 os.kill(next(iter(pid.values())), signal.SIGKILL)
@@ -158,7 +153,7 @@ def test_all_workers_are_lost(when):
         else:
             there = dying(there)
         start, model = time.monotonic(), RankFairRegressor(**BY)
-        words = f"the cluster at {client.scheduler.address} failed: no workers for 3 s"
+        words = f"the cluster at {client.scheduler.address} failed: no workers"
         with pytest.raises(ConnectionError, match=words):
             model.fit(there, "pay")
         assert time.monotonic() - start < 30
@@ -189,24 +184,9 @@ def test_the_scheduler_is_lost(tmp_path, name):
         assert time.monotonic() - start < 30
 
 
-def test_a_worker_that_comes_late_is_waited_for(tmp_path):
-    frame = rows(600)
-    there = dd.from_pandas(frame, npartitions=3)
-    with (
-        scheduler(tmp_path) as (_, address),
-        distributed.Client(address),
-        ThreadPoolExecutor(1) as aside,
-    ):
-        coming = aside.submit(RankFairRegressor(**BY).fit, there, "pay")
-        with started("worker", address, "--nthreads", "1", "--no-nanny"):
-            found = coming.result(timeout=60)
-    known = in_memory(*split(frame), **BY)
-    np.testing.assert_allclose(found.coef_, known.coef_, rtol=1e-9)
-
-
 def test_an_error_of_the_rows_is_no_error_of_the_cluster(cluster):
     """Nor is a function that takes long, or says that something took too long."""
-    here = engine.Cluster(cluster)
+    here = engine.Cluster(cluster, patience=1.0)
     assert list(engine.said(here, time.sleep, [1.2, 0.0])) == [None, None]
     error = TimeoutError("too long")
     with pytest.raises(TimeoutError, match="too long"):

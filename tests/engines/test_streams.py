@@ -211,7 +211,7 @@ def test_a_million_tasks_need_a_sentence(tmp_path, monkeypatch):
     assert set(told) == {"labels"}  # no row was read for it
     monkeypatch.setattr(base, "memory_here", lambda: 55_000)
     fitted(tmp_path, {})
-    cure = '50 tasks with 3 .*9 arrays of 3 × 3 .*; penalty="task" needs'
+    cure = "50 tasks with 3 .*9 arrays of 3 × 3 .*Use fewer predictors, of which about"
     with pytest.raises(ValueError, match=cure):
         fitted(tmp_path, {}, penalty="feature")
     monkeypatch.setattr(base, "memory_here", lambda: None)

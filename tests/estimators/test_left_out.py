@@ -119,7 +119,7 @@ def few_rows(draw):
     if draw(st.booleans()):
         X = rng.integers(0, 3, (n_rows, 2)).astype(float)
         y = rng.integers(0, 3, n_rows).astype(float)
-    n_groups = draw(st.integers(3, 4))
+    n_groups = draw(st.integers(2, 4))
     z = np.concatenate((np.arange(n_groups), rng.integers(0, n_groups, n_rows)))
     z = rng.permutation(z[:n_rows])
     tasks = np.minimum(rng.geometric(0.4, n_rows), draw(st.integers(1, 5)))
@@ -127,7 +127,7 @@ def few_rows(draw):
     return X, y + draw(st.sampled_from([0.0, 1.0])) * z, z, tasks, w
 
 
-@settings(max_examples=25)
+@settings(max_examples=60)
 @given(
     data=few_rows(),
     epsilon=st.sampled_from([0.0, 0.05, 0.3]),
@@ -135,9 +135,7 @@ def few_rows(draw):
     penalty=st.sampled_from(["pool", "ridge"]),
 )
 @pytest.mark.filterwarnings("ignore::UserWarning")
-def test_recounted_several_bands_are_met_or_said_to_be_missed(
-    data, epsilon, count, penalty
-):
+def test_recounted_bands_are_met_or_said_to_be_missed(data, epsilon, count, penalty):
     X, y, z, tasks, w = data
     model = RankFairRegressor(epsilon, count=count, penalty=penalty)
     model.fit(X, y, tasks=tasks, sensitive_features=z, sample_weight=w)
@@ -152,9 +150,11 @@ def test_recounted_several_bands_are_met_or_said_to_be_missed(
         own = z[at] == g
         pairs = int(own.sum() * (~own).sum())
         off = abs(brute_twice_u(counted[at], own) - pairs)
-        # The band, and beyond it 0.0005 or one pair, which is 2 in 2U.
-        inside &= off <= max(2 * epsilon * pairs, 1) + max(0.001 * pairs, 2)
+        # The band; of several groups 0.0005 beyond it or one pair, which is 2 in 2U.
+        slack = 1e-9 if z.max() < 2 else max(0.001 * pairs, 2)
+        inside &= off <= max(2 * epsilon * pairs, 1) + slack
     assert inside or model.status_ == "infeasible"
+    assert model.status_ != "infeasible" or z.max() > 1 or not inside
     # Never worse than one constant.
     constant = np.average(y, weights=w)
     off, spread = (np.average((y - m_) ** 2, weights=w) for m_ in (m, constant))

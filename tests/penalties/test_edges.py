@@ -67,3 +67,20 @@ def test_nearly_equal_columns_do_not_ruin_the_feature_fit(beta):
     found = make_penalty("feature", beta).factorise(G).solve(B)
     ridge = make_penalty("ridge", 1e-3).factorise(G).solve(B)
     assert objective(found) <= objective(ridge) + 1e-6 * abs(objective(ridge))
+
+
+@pytest.mark.parametrize("excess", [1e-3, 1e-6, 1e-9, 1e-12, 1e-15])
+def test_tasks_about_to_let_go(excess):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(3000, 25, 4)) * rng.lognormal(size=(3000, 1, 1))
+    X[::3, :, -1] = 0.0
+    G, B = X.transpose(0, 2, 1) @ X, X.sum(axis=1)
+    u = B / np.linalg.norm(B, axis=1)[:, None]
+    factor = make_penalty("task", 1.0).factorise(G)
+    assert not factor.solve((1 - excess) * u).any()
+    # To first order in the excess, w = r u with r = excess / uᵀGu.
+    bend = np.einsum("kf,kfg,kg->k", u, G, u)
+    for start in (None, u):
+        r = np.linalg.norm(factor.solve((1 + excess) * u, start), axis=1)
+        bound = 1e3 * excess + 1e-15 / excess
+        assert r * bend == pytest.approx(excess, rel=bound, abs=1e-15)

@@ -1,11 +1,9 @@
-import cvxpy as cp
 import numpy as np
 import pytest
 
 from rankfair.penalties import make_penalty
 
 NAMES = ["ridge", "task", "feature", "shared"]
-GAP = 1e-6
 
 
 def grams(rng, k, n, rows, kind="plain"):
@@ -22,61 +20,10 @@ def grams(rng, k, n, rows, kind="plain"):
     return G, B
 
 
-def random_problem(seed):
-    """One of 50 problems: few rows, duplicates, empty tasks, small and large β."""
-    rng = np.random.default_rng(seed)
-    k, n = int(rng.integers(1, 6)), int(rng.integers(1, 7))
-    rows = int(rng.integers(1, 3 * n + 2))
-    kind = ["plain", "plain", "duplicate", "zero"][seed // 4 % 4]
-    G, B = grams(rng, k, n, rows, kind)
-    size = float(np.linalg.norm(B, axis=1).max())
-    share = [1e-6, 1e-3, 0.03, 0.3, 0.9][seed // 4 % 5]
-    return G, B, max(share * size, 1e-9)
-
-
 def objective(penalty, G, B, W):
     w = W[: len(B)]
     quadratic = 0.5 * np.einsum("kf,kfg,kg->", w, G, w)
     return float(quadratic - np.vdot(B, w) + penalty.value(W))
-
-
-def slope_unit(G):
-    return max(float(np.sqrt(np.trace(G.sum(axis=0)))), 1e-150)
-
-
-def height(G, B):
-    """The size of predictions that moments like these come from."""
-    return max(float(np.linalg.norm(B)) / slope_unit(G), 1e-150)
-
-
-def reference(name, beta, G, B):
-    """The least objective by cvxpy, in units in which it is of order one."""
-    unit, level = slope_unit(G), height(G, B)
-    W = cp.Variable(B.shape)
-    terms = []
-    for j in range(len(B)):
-        values, vectors = np.linalg.eigh(G[j])
-        root = (np.sqrt(np.maximum(values, 0))[:, None] * vectors.T) / unit
-        b = B[j] / (unit * level)
-        terms.append(0.5 * cp.sum_squares(root @ W[j]) - b @ W[j])
-    terms.append(_reference_penalty(name, beta, W, unit, level))
-    problem = cp.Problem(cp.Minimize(cp.sum(cp.hstack(terms))))
-    tight = dict.fromkeys(("tol_gap_abs", "tol_gap_rel", "tol_feas"), 1e-8)
-    problem.solve(solver=cp.CLARABEL, max_iter=500, **tight)
-    return float(problem.value) * level**2
-
-
-def _reference_penalty(name, beta, W, unit, level):
-    if name == "ridge":
-        return 0.5 * beta / unit**2 * cp.sum_squares(W)
-    scaled = beta / (unit * level)
-    if name == "task":
-        return scaled * cp.sum(cp.norm(W, 2, axis=1))
-    if name == "feature":
-        return scaled * cp.sum(cp.norm(W, 2, axis=0))
-    shared = cp.Variable((1, W.shape[1]))
-    rows = [cp.norm(W[j] - shared[0], 2) for j in range(W.shape[0])]
-    return scaled * cp.sum(cp.hstack(rows))
 
 
 def worst_violation(name, beta, G, B, W):
@@ -111,24 +58,14 @@ def solve(name, beta, G, B, start=None):
     return make_penalty(name, beta).factorise(G).solve(B, start)
 
 
-@pytest.mark.parametrize("seed", range(52))
-def test_objective_is_that_of_cvxpy(seed):
-    name = NAMES[seed % 4]
-    G, B, beta = random_problem(seed)
-    penalty = make_penalty(name, beta)
-    ours = objective(penalty, G, B, penalty.factorise(G).solve(B))
-    wanted = reference(name, beta, G, B)
-    scale = max(abs(wanted), 0.01 * height(G, B) ** 2)
-    assert ours - wanted <= GAP * scale
-    assert wanted - ours <= GAP * scale
-
-
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("kind", ["plain", "duplicate", "zero"])
 @pytest.mark.parametrize("rows", [2, 30])
-@pytest.mark.parametrize("share", [1e-4, 0.02, 0.5])
-def test_optimality_conditions(name, kind, rows, share):
-    G, B = grams(np.random.default_rng(7), 5, 4, rows, kind)
+@pytest.mark.parametrize("share", [1e-6, 1e-4, 0.02, 0.5, 0.9])
+@pytest.mark.parametrize(("k", "n"), [(5, 4), (1, 6), (4, 1)])
+def test_optimality_conditions(name, kind, rows, share, k, n):
+    """The fit is the optimum of a convex function: 0 is among its subgradients."""
+    G, B = grams(np.random.default_rng(7), k, n, rows, kind)
     beta = share * float(np.linalg.norm(B, axis=1).max())
     W = solve(name, beta, G, B)
     assert worst_violation(name, beta, G, B, W) <= 1e-5
@@ -169,4 +106,4 @@ def test_a_warm_start_ends_where_a_cold_one_does(name, share):
     for start in (cold, near, 0 * cold, 100 * rng.normal(size=cold.shape)):
         warm = objective(penalty, G, B, factor.solve(B, start))
         least = objective(penalty, G, B, cold)
-        assert warm == pytest.approx(least, rel=GAP)
+        assert warm == pytest.approx(least, rel=1e-6)

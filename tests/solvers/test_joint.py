@@ -231,37 +231,6 @@ def test_rank_and_mean_of_two_groups_need_a_second_direction():
     assert min(gaps(counted, values).max() for values in ways) > 1e-3
 
 
-@both_counts
-@pytest.mark.parametrize(
-    "several",
-    [
-        (Rank(0.02), Mean(0.05)),
-        (Mean(0.05), Rank(0.02)),
-        (Rank(0.02), Residual(0.35)),
-        (Mean(0.1), Residual(0.25)),
-        (Distribution(0.06), Mean(0.05)),
-    ],
-)
-def test_lists_of_constraints_are_met(several, count):
-    X, y, t, _, sex = school()
-    line, counted = make(X, y, t, [(each, sex, None) for each in several], count=count)
-    place = solve(line, counted)
-    assert gaps(counted, counted.values(np.zeros(2))).max() > 0.01
-    assert place.inside
-    m, a = counted.q - place.lam @ counted.E, counted.demands[0].groups.in_a
-    gap = m[a].mean() - m[~a].mean()
-    of_y = line.fitter.problem.y[a].mean() - line.fitter.problem.y[~a].mean()
-    for each in several:
-        found = {
-            Rank: lambda: auc(m, Groups(a)) - 0.5,
-            Mean: lambda: gap,
-            Residual: lambda: of_y - gap,
-            Distribution: lambda: ks_2samp(m[a], m[~a]).statistic,
-        }[type(each)]()
-        assert abs(found) <= each.epsilon + (1e-6 if each.linear else 5e-4)
-    assert below_one_constant(line, place.lam)
-
-
 # Groups
 
 
@@ -291,23 +260,31 @@ class Selected(Constraint):
 
 
 def asked_of_groups(name, X, group, sex):
-    """Demands on several groups and features."""
+    """Demands on several groups and features, or lists of two groups."""
     rank, own = Rank(0.03), Selected(0.02)
+    known = np.random.default_rng(3).random(len(group)) < 0.7
+    lists = {
+        "ranks, means": [Rank(0.02), Mean(0.05)],
+        "means, ranks": [Mean(0.05), Rank(0.02)],
+        "ranks, residuals": [Rank(0.02), Residual(0.35)],
+        "means, residuals": [Mean(0.1), Residual(0.25)],
+        "distributions, means": [Distribution(0.06), Mean(0.05)],
+    }
+    if name in lists:
+        return [(each, sex, None) for each in lists[name]]
     return {
         "intersections": [
             *against_rest(rank, group),
             (rank, sex, None),
             *against_rest(rank, 2 * group + sex),
         ],
-        "lists": [
-            *against_rest(Rank(0.02), group),
-            *against_rest(Mean(0.05), group),
-        ],
+        "lists": [*against_rest(Rank(0.02), group), *against_rest(Mean(0.05), group)],
         "distributions": [
             *against_rest(Distribution(0.1), group),
             *against_rest(Mean(0.1), group),
         ],
         "other groups": [*against_rest(Rank(0.05), group), (Mean(0.05), sex, None)],
+        "unknown groups": [*against_rest(rank, group, known), (rank, sex, None)],
         "units": [
             (Rank(0.0), sex, None),
             (Mean(0.0), sex, None),
@@ -317,48 +294,54 @@ def asked_of_groups(name, X, group, sex):
     }[name]
 
 
+def by_hand(constraint, groups, m, y):
+    """How far a value is from parity."""
+    a, b = groups.in_a, ~groups.in_a
+    if isinstance(constraint, Rank):
+        return auc(m, groups) - 0.5
+    if isinstance(constraint, Distribution):
+        return ks_2samp(m[a], m[b]).statistic
+    if isinstance(constraint, Selected):
+        return constraint.value(m, groups)
+    left = y - m if isinstance(constraint, Residual) else m
+    return left[a].mean() - left[b].mean()
+
+
+GROUPS = ["intersections", "lists", "distributions", "other groups", "unknown groups"]
+LISTS = ["ranks, means", "means, ranks", "ranks, residuals", "means, residuals"]
+
+
 @both_counts
 @pytest.mark.parametrize(
-    "name",
-    ["intersections", "lists", "distributions", "other groups", "units", "own"],
+    "name", [*GROUPS, *LISTS, "distributions, means", "units", "own"]
 )
 def test_demands_on_several_groups_are_met_together(name, count):
     X, y, t, group, sex = school(n=4000, groups=3)
     asked = asked_of_groups(name, X, group, sex)
     line, counted = make(X, y, t, asked, count=count)
     place = solve(line, counted)
+    assert gaps(counted, counted.values(0 * place.lam)).max() > 0.01
     assert place.inside
-    m, order = counted.at(place.lam), line.fitter.problem.order
-    standard = counted.q - place.lam @ counted.E
-    for (each, mask, _), value in zip(asked, place.values, strict=True):
-        groups = Groups(mask[order])
-        if isinstance(each, Rank):
-            assert abs(auc(m, groups) - 0.5) <= each.epsilon + 5e-4
-        else:
-            again = each.value(standard if each.linear else m, groups)
-            assert again == pytest.approx(value, abs=1e-9)
-            slack = 1e-6 if each.linear else 1e-5
-            slack = 5e-4 if isinstance(each, Distribution) else slack
-            shown = each.show(value, groups) / (100 if name == "own" else 1)
-            assert abs(shown) <= each.epsilon + slack
+    assert below_one_constant(line, place.lam)
+    seen, standard = counted.at(place.lam), counted.q - place.lam @ counted.E
+    problem = line.fitter.problem
+    pairs = zip(counted.demands, asked, place.values, strict=True)
+    for it, (each, mask, _), value in pairs:
+        assert (it.groups.in_a == mask[problem.order]).all()
+        m = standard if each.linear else seen
+        off = by_hand(each, it.groups, m, problem.y)
+        slack = 5e-4 if isinstance(each, Rank | Distribution) else 1e-5
+        assert abs(off) <= each.epsilon + slack
+        known = it.show(value) / (100 if type(each) is Selected else 1)
+        assert known - each.middle == pytest.approx(off, abs=1e-8)
 
 
-def test_rows_of_unknown_group_are_not_counted():
+def test_what_rows_of_unknown_group_weigh_in_the_fit_is_all_they_do():
     X, y, t, group, sex = school(n=2000)
-    known = np.random.default_rng(3).random(len(y)) < 0.7
-    rank = Rank(0.02)
-    asked = [*against_rest(rank, group, known), (rank, sex, None)]
-    line, counted = make(X, y, t, asked)
-    place = solve(line, counted)
-    assert place.inside
-    order = line.fitter.problem.order
-    m, sorted_known = counted.q - place.lam @ counted.E, known[order]
-    group = group[order]
-    for g in range(4):
-        among = Groups((group == g)[sorted_known])
-        assert abs(auc(m[sorted_known], among) - 0.5) <= 0.02 + 5e-4
-    # What they weigh in the fit is all they do.
-    swapped = [(rank, np.where(known, asked[0][1], True), known), *asked[1:]]
+    asked = asked_of_groups("unknown groups", X, group, sex)
+    known = asked[0][2]
+    place = solve(*make(X, y, t, asked))
+    swapped = [(asked[0][0], np.where(known, asked[0][1], True), known), *asked[1:]]
     again = solve(*make(X, y, t, swapped))
     np.testing.assert_allclose(again.lam, place.lam, rtol=1e-6, atol=1e-9)
 

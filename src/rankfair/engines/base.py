@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankfair.core.blocks import LEAST, Blocks, Floats
-from rankfair.input.errors import Argument, InputError
+from rankfair.input.errors import InputError
 
 if TYPE_CHECKING:
     from rankfair.core.problem import Groups
@@ -154,26 +154,20 @@ def check_room(n_tasks: int, n_features: int, copies: int = LEAST) -> None:
     --------
     >>> check_room(1000, 10)
     """
-    need, there = _needed(n_tasks, n_features, copies), memory_here()
+    need = 8 * n_tasks * n_features * (copies * n_features + BESIDE)
+    there = memory_here()
     if there is None or need <= SHARE * there:
         return
-    less = _shown(_needed(n_tasks, n_features, LEAST))
-    other = ("; ", Argument("penalty", "task"), f" needs {less}") * (copies > LEAST)
     most = math.isqrt(int(SHARE * there / (8 * n_tasks * copies)))
-    cure = f"Use fewer predictors, of which about {most:,} fit, join small tasks, or "
-    cure += "fit some of the tasks at a time"
     raise InputError(
         "X",
         f"has {n_tasks:,} tasks with {n_features} predictors, which need about "
-        f"{_shown(need)} of memory ({copies} arrays of {n_features} × {n_features} "
-        f"numbers a task, and {BESIDE} of {n_features}); this machine has "
-        f"{_shown(there)}",
-        cure=(cure, *other, "."),
+        f"{need / 1e9:,.1f} GB of memory ({copies} arrays of {n_features} × "
+        f"{n_features} numbers a task, and {BESIDE} of {n_features}); this machine has "
+        f"{there / 1e9:,.1f} GB",
+        cure=f"Use fewer predictors, of which about {most:,} fit, join small tasks, or "
+        "fit some of the tasks at a time.",
     )
-
-
-def _needed(n_tasks: int, n_features: int, copies: int) -> int:
-    return 8 * n_tasks * n_features * (copies * n_features + BESIDE)
 
 
 def memory_here(limits: Iterable[Path] = LIMITS) -> int | None:
@@ -186,7 +180,3 @@ def memory_here(limits: Iterable[Path] = LIMITS) -> int | None:
         with suppress(OSError, ValueError):  # not there, or "max"
             found.append(int(path.read_text(encoding="ascii")))
     return min(found, default=None)
-
-
-def _shown(size: float) -> str:
-    return f"{size / 1e9:,.1f} GB"

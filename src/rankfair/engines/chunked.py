@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from functools import partial, reduce
 from itertools import chain
 from operator import iadd
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,7 +39,6 @@ P = TypeVar("P")
 T = TypeVar("T")
 
 SOME_ROWS = 1 << 16  # rows that are looked at for others like them
-BLOCK = 4096  # rows handled at a time, within the cache
 
 
 @dataclass(frozen=True)
@@ -58,13 +57,7 @@ class Chunk:
 
     def rows(self, *more: Floats) -> Floats:
         """Features and more columns side by side: (rows, n + more)."""
-        columns = (*self.columns, *more)
-        out = np.empty((len(self), len(columns)))
-        # Block by block, to stay in the cache.
-        for start in range(0, len(self) if columns else 0, BLOCK):
-            rows = slice(start, start + BLOCK)
-            np.stack([each[rows] for each in columns], axis=1, out=out[rows])
-        return out
+        return np.stack((*self.columns, *more), axis=1)
 
     def by_task(self, *more: Floats) -> tuple[Ints, Ints, SortedRows]:
         """The tasks that occur, by size, their sizes, and their `rows`."""
@@ -79,14 +72,14 @@ class Chunk:
         """All rows of some chunks, by the number of the chunk."""
         parts = sorted(chunks, key=lambda each: each.number)
         columns = zip(*(each.columns for each in parts), strict=True)
-        weights = [each.weights for each in parts if each.weights is not None]
-        return cls(
-            tuple(map(np.concatenate, columns)),
-            np.concatenate([each.y for each in parts]),
-            np.concatenate([each.codes for each in parts]),
-            np.concatenate([each.in_a for each in parts]),
-            np.concatenate(weights) if weights else None,
-        )
+
+        def whole(name: str) -> Any:
+            return np.concatenate([getattr(each, name) for each in parts])
+
+        some = parts[0].weights
+        weights = None if some is None else whole("weights")
+        labels = whole("codes"), whole("in_a")
+        return cls(tuple(map(np.concatenate, columns)), whole("y"), *labels, weights)
 
 
 @dataclass(frozen=True)
@@ -158,9 +151,9 @@ def sample_of(held: Held, step: int) -> tuple[Held, Floats]:
     They are of rows, weight, its square, and of w m and w d.
     """
     w = np.ones(len(held.m)) if held.weights is None else held.weights
-    parts = np.ones(len(w)), w, w * w, w * held.m, w * held.d
-    groups = held.in_a, ~held.in_a
-    sums = np.array([[part.sum(where=group) for group in groups] for part in parts])
+    # A product is many times faster than sums of the rows that a mask selects.
+    groups = np.stack((held.in_a, ~held.in_a), axis=1).astype(float)
+    sums = np.stack((np.ones(len(w)), w, w * w, w * held.m, w * held.d)) @ groups
     return held.take(some_of(len(w), step)), sums
 
 
@@ -185,16 +178,22 @@ def histogram(held: Held, x: float, bins: Bins, resolution: float) -> NDArray[An
 
 
 class TaskSums(NamedTuple):
-    """Of some tasks: weight, means, and sums of products about the means."""
+    """Of some tasks: weight, means, and sums of products about the means.
+
+    The target is the last column, after n features.
+    """
 
     weight: Floats  # (t,)
-    centre: Floats  # (t, n) mean row
-    mean_y: Floats  # (t,)
-    gram: Floats  # (t, n, n)  Σ s (x − mean)(x − mean)ᵀ
-    cross: Floats  # (t, n)  Σ s (x − mean)(y − mean)
-    yy: Floats  # (t,)  Σ s (y − mean)²
+    centre: Floats  # (t, n + 1) mean row
+    products: Floats  # (t, n + 1, n + 1)  Σ s (x − mean)(x − mean)ᵀ
     weight_a: Floats  # (t,) of group A
-    cross_a: Floats  # (t, n)  Σ s (x − mean) over group A
+    cross_a: Floats  # (t, n + 1)  Σ s (x − mean) over group A
+
+    @classmethod
+    def none(cls, k: int, n: int) -> TaskSums:
+        """Those of no rows."""
+        shapes = (k,), (k, n + 1), (k, n + 1, n + 1), (k,), (k, n + 1)
+        return cls(*map(np.zeros, shapes))
 
     def at(self, tasks: Ints | slice) -> TaskSums:
         """Those of some tasks."""
@@ -209,15 +208,11 @@ class TaskSums(NamedTuple):
         old = self.at(at)
         total = old.weight + new.weight
         share = np.divide(new.weight, total, out=np.zeros_like(total), where=total > 0)
-        f = old.weight * share
-        d, e = new.centre - old.centre, new.mean_y - old.mean_y
-        fd = f[:, None] * d
-        gram = np.einsum("kf,kg->kfg", fd, d)
-        gram += new.gram
-        gram += old.gram
-        self.gram[at] = gram
-        self.cross[at] = old.cross + (e[:, None] * fd + new.cross)
-        self.yy[at] = old.yy + (f * e * e + new.yy)
+        d = new.centre - old.centre
+        products = np.einsum("kf,kg->kfg", (old.weight * share)[:, None] * d, d)
+        products += new.products
+        products += old.products
+        self.products[at] = products
         # Sums about a mean that moved by ``share d`` change by that for each row of A.
         cross_a = old.cross_a + new.cross_a
         cross_a += (new.weight_a * (1.0 - share))[:, None] * d
@@ -225,7 +220,6 @@ class TaskSums(NamedTuple):
         self.cross_a[at] = cross_a
         self.weight_a[at] = old.weight_a + new.weight_a
         self.centre[at] = old.centre + share[:, None] * d
-        self.mean_y[at] = old.mean_y + share * e
         self.weight[at] = total
 
 
@@ -234,7 +228,6 @@ class RowSums:
     """Sums over some rows: of every task, of the groups, and of all."""
 
     by_task: TaskSums
-    rows: Ints  # (k,)
     times: Floats  # (k,) rows, each as often as it weighs and at least once
     groups: Floats  # (3, 2) of A and B: Σ s, Σ s² and Σ s y
     most: Floats  # (3,) of y, of −y, and of what weights are: 0 none, 1 whole, 2 others
@@ -245,10 +238,8 @@ class RowSums:
     @classmethod
     def of(cls, k: int, n: int, n_rows: int, chunks: Iterable[Chunk]) -> RowSums:
         """Of some chunks; tasks, features and rows are those of all there are."""
-        shapes = (k,), (k, n), (k,), (k, n, n), (k, n), (k,), (k,), (k, n)
         total = cls(
-            TaskSums(*map(np.zeros, shapes)),
-            np.zeros(k, np.int64),
+            TaskSums.none(k, n),
             np.zeros(k),
             np.zeros((3, 2)),
             np.array([-np.inf, -np.inf, 0.0]),
@@ -275,11 +266,10 @@ class RowSums:
         """Add the rows of a chunk, in place."""
         for tasks, sums in _by_task(chunk):
             self.by_task.add(tasks, sums)
-        y, w, k = chunk.y, chunk.weights, len(self.rows)
+        y, w, k = chunk.y, chunk.weights, len(self.times)
         s = np.ones(len(chunk)) if w is None else w
         kind = 0.0 if w is None else 1.0 + (w != np.rint(w)).any()
         a = chunk.in_a.astype(float)
-        self.rows[:] += np.bincount(chunk.codes, minlength=k)
         self.times[:] += np.bincount(chunk.codes, np.maximum(s, 1.0), k)
         self.groups[:] += [[part @ a, part @ (1 - a)] for part in (s, s * s, s * y)]
         most = y.max(initial=-np.inf), -y.min(initial=np.inf), kind
@@ -290,12 +280,11 @@ class RowSums:
 
     def add(self, other: RowSums) -> RowSums:
         """Add those of other rows, in place, some tasks at a time."""
-        k, n = other.by_task.centre.shape
-        step = PIECE // (n * n) + 1
+        k, m = other.by_task.centre.shape
+        step = PIECE // (m * m) + 1
         for first in range(0, k, step):
             own = slice(first, first + step)
             self.by_task.add(own, other.by_task.at(own))
-        self.rows[:] += other.rows
         self.times[:] += other.times
         self.groups[:] += other.groups
         np.maximum(self.most, other.most, out=self.most)
@@ -327,11 +316,8 @@ def _by_task(chunk: Chunk) -> Iterator[tuple[Ints, TaskSums]]:
     w = None if chunk.weights is None else chunk.weights[rows.order]
     in_a = chunk.in_a[rows.order]
     for at, found in rows.products(rows.batches, w, [in_a]):
-        mean, P, cross, sums = found.centred()[0], *found[1:]
-        x, y = mean[:, :-1], mean[:, -1]
-        gram, xy, yy = P[:, :-1, :-1], P[:, :-1, -1], P[:, -1, -1]
-        of_a = sums[:, 0, -1], cross[:, 0, :-1]
-        yield tasks[at], TaskSums(sums[:, -1, -1], x, y, gram, xy, yy, *of_a)
+        mean, of_a = found.centred()[0], (found.sums[:, 0, -1], found.cross[:, 0])
+        yield tasks[at], TaskSums(found.weight, mean, found.gram, *of_a)
 
 
 def _keys(chunk: Chunk, some: Ints) -> Floats:
@@ -373,8 +359,7 @@ class Pieces(ABC, Generic[P]):
         return reduce(iadd, parts)
 
 
-class Kept(Pieces[Held]):
-    """A line of predictions, kept beside the chunks."""
+Kept: TypeAlias = Pieces[Held]  # a line of predictions, kept beside the chunks
 
 
 class ChunkedRows(Pieces[Chunk]):
@@ -440,19 +425,21 @@ class ChunkedEngine(Engine):
     @classmethod
     def of(cls, rows: ChunkedRows, total: RowSums, standardize: bool) -> ChunkedEngine:
         """Units and places as `Problem.from_rows` has them."""
-        places = np.argsort(total.rows, kind="stable")
+        sizes = rows.coding.sizes
+        places = np.argsort(sizes, kind="stable")
         total = replace(total, by_task=total.by_task.at(places))
         own = total.by_task
-        refuse_wild(own.gram, rows.coding.roles.predictors)
+        gram = own.products[:, :-1, :-1]
+        refuse_wild(gram, rows.coding.roles.predictors)
         blocks = Blocks(
             tasks=places,
-            sizes=total.rows[places],
-            centre=own.centre,
-            gram=own.gram,
+            sizes=sizes[places],
+            centre=own.centre[:, :-1],
+            gram=gram,
             unit=np.ones(rows.n_features),
         )
         scale, varies = scale_of(blocks, own.weight, standardize)
-        to_standard(own.gram, scale, varies)
+        to_standard(gram, scale, varies)
         centre, unit = _target_units(total)
         groups = None
         if rows.coding.roles.group is not None:
@@ -481,14 +468,15 @@ class ChunkedEngine(Engine):
         own, r = self.total.by_task, 1 + len(directions)
         B = np.empty((self.n_tasks, self.n_features + 1, r))
         squares = np.empty((self.n_tasks, r))
-        mean = own.mean_y / self.y_unit - self.y_centre
-        B[:, :-1, 0] = own.cross / self.y_unit
+        mean = own.centre[:, -1] / self.y_unit - self.y_centre
+        B[:, :-1, 0] = own.products[:, :-1, -1] / self.y_unit
         B[:, -1, 0] = own.weight * mean
-        squares[:, 0] = own.yy / self.y_unit**2 + own.weight * mean**2
+        inside = own.products[:, -1, -1] / self.y_unit**2
+        squares[:, 0] = inside + own.weight * mean**2
         of_a = own.weight_a
         of_b = own.weight - of_a
         for i, (a, b) in enumerate(directions, start=1):
-            B[:, :-1, i] = (a - b) * own.cross_a
+            B[:, :-1, i] = (a - b) * own.cross_a[:, :-1]
             B[:, -1, i] = a * of_a + b * of_b
             squares[:, i] = a * a * of_a + b * b * of_b
         B[:, :-1] *= (self.scale * self.varies)[:, :, None]
@@ -535,10 +523,11 @@ def _target_units(total: RowSums) -> tuple[float, float]:
     """The centre and the unit of the target, as `Problem.from_rows` takes them."""
     own, size = total.by_task, float(np.abs(total.edge).max()) or 1.0
     share = own.weight / own.weight.sum()
-    mean = float(share @ own.mean_y)
-    off = own.mean_y - mean
+    mean = float(share @ own.centre[:, -1])
+    off = own.centre[:, -1] - mean
     off -= share @ off  # as the first is rounded
-    spread = float(np.sqrt(own.yy.sum() / own.weight.sum() + share @ (off * off)))
+    inside = own.products[:, -1, -1].sum() / own.weight.sum()
+    spread = float(np.sqrt(inside + share @ (off * off)))
     if not spread > CONSTANT * abs(mean):
         spread = size
     return mean / spread, spread

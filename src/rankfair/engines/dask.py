@@ -7,13 +7,20 @@ with one sum: as many messages as workers have threads, however many rows there 
 from __future__ import annotations
 
 import operator
-import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, TypeVar
 
-from rankfair.engines.chunked import Chunk, ChunkedRows, Held, Kept, LeftOut, Sizes
+from rankfair.engines.chunked import (
+    Chunk,
+    ChunkedRows,
+    Held,
+    Kept,
+    LeftOut,
+    Pieces,
+    Sizes,
+)
 from rankfair.engines.labels import (
     Coding,
     StreamRoles,
@@ -24,10 +31,10 @@ from rankfair.engines.labels import (
 )
 from rankfair.input.errors import InputError, shown
 
+P = TypeVar("P")
 T = TypeVar("T")
 Many = list[Any]  # futures
 
-UNEVEN = 1.25  # times an equal share that a worker may have before others help
 TARGET = "rankfair target"  # no column of a user's is likely to be called that
 LARGE_GRAPH = "distributed.admin.large-graph-warning-threshold"
 
@@ -43,29 +50,23 @@ class Cluster:
     patience: float = 60.0  # seconds without a worker, or an answer of the scheduler
 
     def result(self, future: Any) -> Any:
-        """What a worker answers."""
-        tick = 1.0
+        """What a worker answers; while there is none, one is waited for."""
         while True:
             try:
-                return future.result(timeout=tick)
+                return future.result(timeout=self.patience)
             except TimeoutError:
                 if future.status == "error":
                     raise  # that of the function itself
+                self.threads()
             except Exception as error:
                 if type(error).__module__.startswith("distributed"):
                     raise self.failed(str(error)) from error
                 raise
-            self.threads()
-            # An answer that is under way may be long.
-            tick = 2 * tick if future.status == "finished" else 1.0
 
     def threads(self) -> dict[str, int]:
-        """How many threads each worker has; while there is none, one is waited for."""
-        end = time.monotonic() + self.patience
-        while not (found := self.ask("ncores")):
-            if time.monotonic() > end:
-                raise self.failed(f"no workers for {self.patience:g} s")
-            time.sleep(0.1)
+        """How many threads each worker has; none at all is an error."""
+        if not (found := self.ask("ncores")):
+            raise self.failed("no workers")
         return dict(found)
 
     def ask(self, question: str, **given: Any) -> Any:
@@ -84,41 +85,35 @@ class Cluster:
 
 
 @dataclass(frozen=True)
-class DaskRows(ChunkedRows):
-    """Chunks that stay in the memory of the workers.
+class OnWorkers(Pieces[P]):
+    """Pieces that stay in the memory of the workers, in shares.
 
     The scheduler knows how each was made: those of a worker that is lost are made again
     by another.
     """
 
     cluster: Cluster
-    shares: Many  # futures of lists of chunks
+    shares: Many  # futures of lists of pieces
+
+    def gather(self, function: Callable[[Iterable[P]], T]) -> Iterator[T]:
+        """What a function says of the pieces of each share."""
+        return said(self.cluster, function, self.shares)
+
+
+@dataclass(frozen=True)
+class DaskRows(OnWorkers[Chunk], ChunkedRows):
+    """The rows of a Dask frame."""
+
     coding: Coding
     sizes: Sizes
-
-    def gather(self, function: Callable[[Iterable[Chunk]], T]) -> Iterator[T]:
-        """What a function says of the chunks of each share."""
-        return said(self.cluster, function, self.shares)
 
     def keep(self, design: LeftOut) -> list[Kept]:
         """The lines of each chunk, kept by the worker that has it."""
         held = asked(self.cluster, partial(_lines, design), self.shares)
         return [
-            OnWorkers(self.cluster, asked(self.cluster, partial(_line, i), held))
+            OnWorkers[Held](self.cluster, asked(self.cluster, partial(_line, i), held))
             for i in range(design.n_lines)
         ]
-
-
-@dataclass(frozen=True)
-class OnWorkers(Kept):
-    """A line that is kept beside the chunks by the workers that have them."""
-
-    cluster: Cluster
-    held: Many  # futures of lists, one of each share
-
-    def gather(self, function: Callable[[Iterable[Held]], T]) -> Iterator[T]:
-        """What a function says of what is kept of each share."""
-        return said(self.cluster, function, self.held)
 
 
 def _chunks(partitions: list[Any], numbers: list[int], coding: Coding) -> list[Chunk]:
@@ -138,26 +133,19 @@ def _line(number: int, lines: list[list[Held]]) -> list[Held]:
 
 
 def shares_of(cluster: Cluster, partitions: Many) -> list[list[int]]:
-    """Partitions by the worker, and its thread, that has them, none much too large."""
-    sizes = list(said(cluster, len, partitions))
+    """Partitions by the worker that has them, in as many shares as it has threads."""
+    threads = cluster.threads()
     places = cluster.ask("who_has", keys=[each.key for each in partitions])
-    threads = [
-        (address, i)
-        for address, number in sorted(cluster.threads().items())
-        for i in range(number)
-    ]
-    most = UNEVEN * sum(sizes) / len(threads)
-    load = dict.fromkeys(threads, 0)
-    shares: dict[tuple[str, int], list[int]] = {thread: [] for thread in threads}
-    for i, size in enumerate(sizes):
-        homes = places.get(partitions[i].key, ())
-        near = [each for each in threads if each[0] in homes]
-        one = min(near, key=load.__getitem__, default=threads[0])
-        if load[one] + size > most:
-            one = min(threads, key=load.__getitem__)
-        load[one] += size
-        shares[one].append(i)
-    return [each for each in shares.values() if each]
+    by_worker: dict[str, list[int]] = {}
+    for i, each in enumerate(partitions):
+        homes = [one for one in places.get(each.key, ()) if one in threads]
+        by_worker.setdefault(min(homes or threads), []).append(i)
+    shares = (
+        own[i :: threads[one]]
+        for one, own in by_worker.items()
+        for i in range(threads[one])
+    )
+    return [each for each in shares if each]
 
 
 def lend(cluster: Cluster, thing: Any) -> Any:
@@ -266,12 +254,9 @@ def _with_target(X: Any, y: Any) -> tuple[str, Any]:
     names = list(X.columns)
     for name in names:
         if not isinstance(name, str):
-            raise InputError(
-                "X",
-                "must have names in text",
-                f"a column {shown(name)}",
-                "Rename it: frame.rename(columns=str).",
-            )
+            cure = "Rename it: frame.rename(columns=str)."
+            found = f"a column {shown(name)}"
+            raise InputError("X", "must have names in text", found, cure)
         if names.count(name) > 1:
             raise InputError("X", f"has several columns called {shown(name)}")
     if isinstance(y, str):

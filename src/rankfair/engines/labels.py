@@ -204,15 +204,18 @@ class Coding:
         in_a = np.zeros(batch.num_rows, bool)
         if self.groups is not None:
             in_a = self.groups.codes(batch.column(roles.group)) == 1
-        names = (*roles.predictors, roles.target)
-        columns = [
-            in_a.astype(float) if name == roles.group else numbers(batch.column(name))
-            for name in names
-        ]
-        for name, column in zip(names, columns, strict=True):
-            refuse_infinite(column, [name], source)
-        weights = None if roles.weight is None else numbers(batch.column(roles.weight))
-        return Chunk(tuple(columns[:-1]), columns[-1], codes, in_a, weights, number)
+
+        def column(name: str) -> Floats:
+            if name == roles.group:
+                return in_a.astype(float)
+            values = numbers(batch.column(name))
+            refuse_infinite(values, [name], source)
+            return values
+
+        predictors = tuple(map(column, roles.predictors))
+        weights = None if roles.weight is None else column(roles.weight)
+        y = column(roles.target)
+        return Chunk(predictors, y, codes, in_a, weights, number)
 
 
 def tally(batch: Any, roles: StreamRoles, source: str) -> tuple[Any, Any, int]:
@@ -221,15 +224,8 @@ def tally(batch: Any, roles: StreamRoles, source: str) -> tuple[Any, Any, int]:
     The first two are Arrow tables of a column ``label`` and the number of its ``rows``.
     """
     batch = weighing(batch, roles, source)
-
-    def of(name: str | None) -> Any:
-        if name is None:
-            return None
-        column = label_column(batch.column(name))
-        _refuse_unlabelled(column, name, source)
-        return _counted(column, np.ones(len(column), np.int64))
-
-    return of(roles.task), of(roles.group), batch.num_rows
+    tasks, groups = (_tallied(batch, it, source) for it in (roles.task, roles.group))
+    return tasks, groups, batch.num_rows
 
 
 def coded(parts: Iterable[tuple[Any, Any, int]], roles: StreamRoles) -> Coding:
@@ -249,21 +245,36 @@ def coded(parts: Iterable[tuple[Any, Any, int]], roles: StreamRoles) -> Coding:
     return Coding(roles, by_task, by_group, sizes)
 
 
+def _tallied(batch: Any, name: str | None, source: str) -> Any:
+    """The labels of a column and the rows of each; a missing one is an error."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if name is None:
+        return None
+    column = label_column(batch.column(name))
+    missing = pc.sum(column.is_null(nan_is_null=True)).as_py()
+    if missing:
+        raise ValueError(
+            f"{source}: column {shown(name)} has {counted(missing, 'missing label')} "
+            f"in {counted(len(column), 'row')}; tasks and groups must be known. Leave "
+            "such rows out."
+        )
+    rows = np.ones(len(column), np.int64)
+    return _summed(pa.table([column, rows], names=["label", "rows"]))
+
+
 def _added(one: Any, other: Any) -> Any:
     import pyarrow as pa
 
     if one is None or other is None:
         return other
     # Whole numbers here and fractions there are fractions.
-    both = pa.concat_tables([one, other], promote_options="permissive")
-    return _counted(both["label"], both["rows"])
+    return _summed(pa.concat_tables([one, other], promote_options="permissive"))
 
 
-def _counted(labels: Any, rows: Any) -> Any:
-    """The rows of each label."""
-    import pyarrow as pa
-
-    table = pa.table([labels, rows], names=["label", "rows"])
+def _summed(table: Any) -> Any:
+    """The rows of each label, once."""
     found = table.group_by("label", use_threads=False).aggregate([("rows", "sum")])
     return found.select(["label", "rows_sum"]).rename_columns(["label", "rows"])
 
@@ -286,18 +297,6 @@ def _check_two(labels: list[Any], name: str | None) -> None:
             "cluster",
             f"{len(labels)} groups ({listed(labels)})",
             "Join groups, or fit in memory.",
-        )
-
-
-def _refuse_unlabelled(column: Any, name: str, source: str) -> None:
-    import pyarrow.compute as pc
-
-    missing = pc.sum(column.is_null(nan_is_null=True)).as_py()
-    if missing:
-        raise ValueError(
-            f"{source}: column {shown(name)} has {counted(missing, 'missing label')} "
-            f"in {counted(len(column), 'row')}; tasks and groups must be known. Leave "
-            "such rows out."
         )
 
 

@@ -6,7 +6,6 @@ Files are found by name and held to be unchanged while their rows are read.
 from __future__ import annotations
 
 import glob
-import hashlib
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -136,19 +135,10 @@ class UnchangedFiles:
                 )
 
 
-def _state(path: Path) -> tuple[int, int, bytes]:
-    """Size and time of a Parquet file, and a digest of its footer.
-
-    The footer has the places, sizes and extremes of all columns, and its own length
-    before the last four bytes.
-    """
-    with path.open("rb") as source:
-        state = os.fstat(source.fileno())
-        source.seek(max(0, state.st_size - 8))
-        length = int.from_bytes(source.read(8)[:4], "little")
-        source.seek(max(0, state.st_size - 8 - length))
-        footer = hashlib.file_digest(source, "sha256").digest()
-    return state.st_size, state.st_mtime_ns, footer
+def _state(path: Path) -> tuple[int, ...]:
+    """The file behind a path, its size, and when it was changed, which nobody sets."""
+    state = path.stat()
+    return state.st_ino, state.st_size, state.st_mtime_ns, state.st_ctime_ns
 
 
 @contextmanager
@@ -175,55 +165,45 @@ def n_rows_of(files: Iterable[Path]) -> int:
 
 
 def common_schema(files: tuple[Path, ...]) -> Any:
-    """The columns of the first file; all others have the same, in any order.
-
-    What pandas adds for the index of a frame is no column.
-    """
-    import pyarrow as pa
-
-    first: Any = None
-    for path in files:
-        with open_parquet(path) as file:
-            columns = file.schema_arrow
-        schema = pa.schema([each for each in columns if not INDEX.fullmatch(each.name)])
-        if first is None:
-            first = schema
-        _check_names(schema.names, path)
-        _check_alike(first, schema, path, files[0])
+    """The columns of the first file; all others have the same, in any order."""
+    first = _schema_of(files[0])
+    for path in files[1:]:
+        other = _schema_of(path)
+        for one, two, has, lacks in (
+            (first, other, files[0], path),
+            (other, first, path, files[0]),
+        ):
+            gone = [name for name in one.names if name not in two.names]
+            if gone:
+                raise ValueError(
+                    f"{lacks} has no column {shown(gone[0])}, which {has} has: all "
+                    "files must have the same columns."
+                )
+        for name in first.names:
+            a, b = first.field(name).type, other.field(name).type
+            if kind_of(a) != kind_of(b):
+                raise ValueError(
+                    f"{path}: column {shown(name)} holds {b}, but {a} in {files[0]}: "
+                    "write it as the same kind in all files."
+                )
     return first
 
 
-def _check_names(names: list[str], path: Path) -> None:
-    """Raise if two columns have one name."""
-    seen: dict[str, int] = {}
-    for place, name in enumerate(names):
-        first = seen.setdefault(name, place)
-        if first != place:
+def _schema_of(path: Path) -> Any:
+    """The columns of a file; what pandas adds for the index of a frame is none."""
+    import pyarrow as pa
+
+    with open_parquet(path) as file:
+        columns = file.schema_arrow
+    found = pa.schema([each for each in columns if not INDEX.fullmatch(each.name)])
+    for name in found.names:
+        first, *again = found.get_all_field_indices(name)
+        if again:
             raise ValueError(
-                f"{path}: columns {first + 1} and {place + 1} are both called "
+                f"{path}: columns {first + 1} and {again[0] + 1} are both called "
                 f"{shown(name)}: rename one of them."
             )
-
-
-def _check_alike(first: Any, other: Any, path: Path, first_path: Path) -> None:
-    """Raise if two files differ in their columns."""
-    for one, two, has, lacks in (
-        (first, other, first_path, path),
-        (other, first, path, first_path),
-    ):
-        gone = [name for name in one.names if name not in two.names]
-        if gone:
-            raise ValueError(
-                f"{lacks} has no column {shown(gone[0])}, which {has} has: all files "
-                "must have the same columns."
-            )
-    for name in first.names:
-        a, b = first.field(name).type, other.field(name).type
-        if kind_of(a) != kind_of(b):
-            raise ValueError(
-                f"{path}: column {shown(name)} holds {b}, but {a} in {first_path}: "
-                "write it as the same kind in all files."
-            )
+    return found
 
 
 def batches_of_files(
@@ -365,14 +345,9 @@ class Stream:
     @property
     def names(self) -> tuple[str, ...]:
         """Columns of X, in the order of the first file."""
-        apart = {self.target, self.weight}
-        labels = {self.task, self.sensitive}
-        only = None if self.features is None else {*self.features, *labels}
-        return tuple(
-            name
-            for name in self.schema.names
-            if name not in apart and (only is None or name in only)
-        )
+        names = self.schema.names if self.features is None else self.features
+        wanted = {*names, self.task, self.sensitive} - {self.target, self.weight}
+        return tuple(name for name in self.schema.names if name in wanted)
 
     @property
     def n_rows(self) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -10,12 +11,13 @@ from typing import ClassVar, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from rankfair.core.blocks import LEAST
+from rankfair.core.blocks import LEAST, each
 
 Floats = NDArray[np.float64]
 Self_ = TypeVar("Self_", bound="Penalty")
 
 NIL = 1e-10  # the norm, in standard units, of a feature or a task that fell to 0
+PIECE = 1 << 20  # numbers of Gram matrices handled at a time
 NO_EIGENVALUE = 1e-13  # of the largest in its task: below it, a direction has no data
 
 
@@ -68,6 +70,19 @@ class Penalty(ABC):
         return replace(self, beta=self.beta * factor)
 
 
+def filled(make: Callable[[slice], Floats], shape: tuple[int, ...]) -> Floats:
+    """An array made some tasks at a time, so that what it takes is small."""
+    out = np.empty(shape)
+    step = PIECE // max(math.prod(shape[1:]), 1) + 1
+
+    def fill(start: int) -> None:
+        own = slice(start, start + step)
+        out[own] = make(own)
+
+    each(fill, range(0, len(out), step), out.size)
+    return out
+
+
 def eigen(G: Floats) -> tuple[Floats, Floats]:
     """Eigenvalues (k, n), with those of no data exactly 0, and vectors (k, n, n)."""
     values, vectors = np.linalg.eigh(G)
@@ -117,79 +132,3 @@ def least_squares(values: Floats, vectors: Floats, B: Floats) -> Floats:
     C = into(vectors, B)
     C = np.divide(C, values, out=np.zeros_like(C), where=values > 0)
     return out_of(vectors, C)
-
-
-def dots(U: Floats, V: Floats) -> Floats:
-    """``u · v`` of every task, tasks last: (n, k) and (n, k) to (k,)."""
-    out: Floats = np.einsum("ik,ik->k", U, V)
-    return out
-
-
-def tridiagonal(G: Floats) -> tuple[Floats, Floats, Floats]:
-    """``G = Q T Qᵀ`` by Householder's reflections, all tasks at once.
-
-    ``d`` (n, k) lies on the diagonal of ``T``, ``e`` (n − 1, k) beside it and ``Q`` is
-    (n, n, k): with tasks last every operation runs over contiguous numbers.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> d, e, Q = tridiagonal(np.array([[[2.0, 0, 1], [0, 2, 0], [1, 0, 2]]]))
-    >>> d[:, 0].tolist(), np.abs(e[:, 0]).round(9).tolist()
-    ([2.0, 2.0, 2.0], [1.0, 0.0])
-    """
-    k, n, _ = G.shape
-    A = G.transpose(1, 2, 0).copy()
-    e, tau = np.zeros((max(n - 1, 0), k)), np.zeros((max(n - 2, 0), k))
-    for j in range(n - 2):
-        v, S = A[j + 1 :, j], A[j + 1 :, j + 1 :]
-        size = np.sqrt(dots(v, v))
-        # The reflection I − τ v vᵀ takes the column to (e, 0, … 0); v replaces it.
-        e[j] = -np.copysign(size, v[0])
-        v[0] -= e[j]
-        np.divide(-1.0, e[j] * v[0], out=tau[j], where=size > 0)
-        p = np.einsum("ijk,jk->ik", S, v) * tau[j]
-        p -= (0.5 * tau[j] * dots(p, v)) * v
-        for i, row in enumerate(S):
-            row[i:] -= v[i] * p[i:]
-            row[i:] -= p[i] * v[i:]
-            S[i + 1 :, i] = row[i + 1 :]
-    if n > 1:
-        e[-1] = A[-1, -2]
-    Q = np.zeros_like(A)
-    Q[range(n), range(n)] = 1.0
-    for j in reversed(range(n - 2)):
-        v, R = A[j + 1 :, j], Q[j + 1 :, j + 1 :]
-        y = np.einsum("ik,ijk->jk", v, R) * tau[j]
-        for i, row in enumerate(R):
-            row -= v[i] * y
-    return np.einsum("iik->ik", A).copy(), e, Q
-
-
-def shifted(d: Floats, e: Floats, x: Floats, beta: float) -> Callable[[Floats], Floats]:
-    """Solve ``(x T + β I) u = c`` of every task, ``T`` as in `tridiagonal`.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> d, e, x = np.array([[3.0], [1.0]]), np.array([[2.0]]), np.array([1.0])
-    >>> shifted(d, e, x, beta=1.0)(np.array([[6.0], [4.0]])).tolist()
-    [[1.0], [1.0]]
-    """
-    D, side = x * d, x * e
-    D += beta
-    L = np.empty_like(side)
-    for i in range(len(e)):
-        np.divide(side[i], D[i], out=L[i])
-        D[i + 1] -= L[i] * side[i]
-
-    def solve(c: Floats) -> Floats:
-        u = c.copy()
-        for i in range(len(L)):
-            u[i + 1] -= L[i] * u[i]
-        u /= D
-        for i in reversed(range(len(L))):
-            u[i] -= L[i] * u[i + 1]
-        return u
-
-    return solve

@@ -7,10 +7,14 @@ from typing import ClassVar
 
 import numpy as np
 
-from rankfair.core.blocks import each
-from rankfair.penalties.base import Factor, Floats, Penalty, eigen, out_of
-
-PIECE = 1 << 20  # numbers of Gram matrices handled at a time: no copy of all is made
+from rankfair.penalties.base import (
+    Factor,
+    Floats,
+    Penalty,
+    eigen,
+    filled,
+    out_of,
+)
 
 
 @dataclass(frozen=True)
@@ -37,15 +41,7 @@ class Ridge(Penalty):
         """Invert ``G_j + β I`` once."""
         top = np.einsum("kff->kf", G).max(initial=1.0)
         invert = self._plain if self.beta > 1e-9 * top else self._careful
-        inverse = np.empty(G.shape)
-        step = PIECE // max(G.shape[1], 1) ** 2 + 1
-
-        def fill(start: int) -> None:
-            own = slice(start, start + step)
-            inverse[own] = invert(G[own])
-
-        each(fill, range(0, len(G), step), G.size)
-        return RidgeFactor(inverse)
+        return RidgeFactor(filled(lambda at: invert(G[at]), G.shape))
 
     def _plain(self, G: Floats) -> Floats:
         shifted = G + self.beta * np.eye(G.shape[1])

@@ -40,12 +40,11 @@ def paper(
       the band is reached; a row that would overshoot is skipped.
 
     Algorithm 2 may end below the band; Algorithm 3 follows (its optional last step).  A
-    result still outside is repaired: by ``"ratio"`` on what is left; by the same steps
-    on −m, which set predictions below 0 to 0; by one row more, that passes the band,
-    and a new start for the other group.  Rows taken in order that just miss the goal
-    are mended by deciding a few of them afresh.  The last resort sets all predictions
-    of size at most t to 0, for a small t; with the largest t all pairs tie and
-    AUC = 1/2, so the result is always inside the band.
+    result still outside is repaired: by ``"ratio"`` on what is left, then by the same
+    steps on −m, which set predictions below 0 to 0.  Rows taken in order that just miss
+    the goal are mended by deciding a few of them afresh.  The last resort sets all
+    predictions of size at most t to 0, for a small t; with the largest t all pairs tie
+    and AUC = 1/2, so the result is always inside the band.
 
     Parameters
     ----------
@@ -81,13 +80,9 @@ def paper(
     pairs = int(np.count_nonzero(in_a)) * int(np.count_nonzero(~in_a))
     sides = (1.0, band), (-1.0, (2 * pairs - band[1], 2 * pairs - band[0]))
     moved = _zeroed(m, _algorithm_1(m, in_a, band, choose))
-    for _ in range(4):  # repairs before the last resort
-        for sign, sided in sides:
-            rows = _algorithm_1(sign * moved, in_a, sided, _choose_by_ratio)
-            moved = _zeroed(moved, rows)
-        if outside(twice_u(moved[in_a], moved[~in_a]), band) == 0:
-            return moved
-        moved = _overshot(moved, m, in_a, sides)
+    for sign, sided in sides:
+        rows = _algorithm_1(sign * moved, in_a, sided, _choose_by_ratio)
+        moved = _zeroed(moved, rows)
     return _last_resort(moved, in_a, band)
 
 
@@ -114,19 +109,6 @@ def _zeroed(m: Floats, rows: Rows) -> Floats:
     """A copy with some rows set to 0."""
     moved = m.astype(np.float64)
     moved[rows] = 0.0
-    return moved
-
-
-def _overshot(
-    moved: Floats, m: Floats, in_a: Mask, sides: tuple[tuple[float, Band], ...]
-) -> Floats:
-    """Pass the band by one row, the smallest; the other group starts again from m."""
-    for sign, band in sides:
-        count = twice_u(sign * moved[in_a], sign * moved[~in_a])
-        group = in_a if count > band[1] else ~in_a
-        rows, _ = _movable(sign * moved, group)
-        if len(rows):
-            return _zeroed(np.where(group, moved, m), rows[-1:])
     return moved
 
 
@@ -203,8 +185,9 @@ def _index_chooser(window: int) -> Chooser:
 
 
 def _last_resort(m: Floats, in_a: Mask, band: Band) -> Floats:
-    """Set all predictions up to a size to 0: the first of 64 sizes that is enough."""
-    for size in _spread(np.unique(np.abs(m)), 64)[:-1]:
+    """Set all predictions up to a size to 0: none, or the first that is enough."""
+    sizes = _spread(np.unique(np.abs(m)), 64)[:-1]
+    for size in (0.0, *sizes):
         small = np.where(np.abs(m) <= size, 0.0, m)
         if outside(twice_u(small[in_a], small[~in_a]), band) == 0:
             return small

@@ -16,9 +16,6 @@ Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 Band = tuple[float, float]
 
-SAMPLE = 1 << 11  # rows that say about where to look
-NEAR = 1e-3  # of all differences: about as near as these say it
-
 
 def outside(count: float, band: Band) -> float:
     """Signed distance of a count to the band, 0 inside."""
@@ -74,18 +71,18 @@ def shift(
     band = (min(max(band[0], 0), most), min(max(band[1], 0), most))
     unit = resolution_of(m) or 1.0
 
-    @cache
-    def count(delta: float, step: int = 1) -> float:
-        """2U of the rows moved, or of one in so many."""
-        up, down = a[::step] - delta * share_b, b[::step] + delta * share_a
-        up, down = rounded(up, unit), rounded(down, unit)
-        if w_a is not None:
-            return twice_u(up, down, w_a, w_b)
-        return twice_u_sorted(up, down) * (total_a / len(up)) * (total_b / len(down))
+    def between(up: Floats, down: Floats) -> float:
+        if w_a is None:
+            return twice_u_sorted(up, down)
+        return twice_u(up, down, w_a, w_b)
 
-    plain = w_a is None  # 2U without a tie is then even
-    before = twice_u_sorted(a, b) if plain else twice_u(a, b, w_a, w_b)
-    if outside(before, band) == 0:
+    @cache
+    def count(delta: float) -> float:
+        """2U of the rows moved."""
+        up, down = a - delta * share_b, b + delta * share_a
+        return between(rounded(up, unit), rounded(down, unit))
+
+    if outside(between(a, b), band) == 0:
         return m.astype(np.float64)
     start = outside(count(0.0), band)
     tried = [0.0]
@@ -93,19 +90,14 @@ def shift(
         side, edge = (1, band[1]) if start > 0 else (-1, band[0])
         far = a[-1] - b[0] + 4 * unit if start > 0 else a[0] - b[-1] - 4 * unit
 
-        def beyond(delta: float, step: int = 1) -> float:
+        def beyond(delta: float) -> float:
             """How far the count is beyond half a step, 0 in the first gap beyond."""
-            off = count(delta, step) - edge
-            gap = plain and off % 2 == edge % 2 and 0 <= -off * side < 2
+            off = count(delta) - edge
+            # 2U without weights and without a tie is even.
+            gap = w_a is None and off % 2 == edge % 2 and 0 <= -off * side < 2
             return 0.0 if gap else off + 0.5 * side
 
-        near, ends, step = 0.0, (0.0, far), len(m) // SAMPLE
-        if step > 1 and plain:
-            if beyond(0.0, step) * beyond(far, step) < 0:
-                near = brentq(beyond, *ends, (step,), xtol=NEAR * abs(far))
-            close = near - NEAR * far, near + NEAR * far
-            ends = close if beyond(close[0]) * beyond(close[1]) <= 0 else ends
-        root = brentq(beyond, *ends, xtol=unit)
+        root = brentq(beyond, 0.0, far, xtol=unit)
         # Before, at and after a jump: two units outlive rounding.
         tried += [d + k * unit for d in _around(a, b, root) for k in (-2, 0, 2)]
     tried.sort(key=abs)

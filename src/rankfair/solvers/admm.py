@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import ClassVar, NamedTuple
+from typing import ClassVar
 
 import numpy as np
 
@@ -21,7 +21,7 @@ from rankfair.constraints.linear import Linear
 from rankfair.core.blocks import Floats
 from rankfair.core.problem import Groups, Problem
 from rankfair.input.errors import Argument, InputError, listed, shown
-from rankfair.penalties.base import Penalty
+from rankfair.penalties.base import Penalty, out_of
 from rankfair.penalties.task import Task
 from rankfair.solvers.base import (
     Fitter,
@@ -225,7 +225,7 @@ class Paper:
             given = type(request.penalty).__name__
             raise InputError("solver", ('"paper" ', *closed), given, USE_TILT)
         penalty = request.of_targets(problem, *problem.sums(()))[0]
-        design = PaperDesign.of(problem)
+        shrink = shrinking(problem)
         best, trace = Best(Fitter.of(problem, penalty), demand), list[Step]()
         y, in_a, note = problem.y, demand.groups.in_a, noted_in(trace, on_step)
         M, S, V = np.random.default_rng(self.random_state).random((3, len(y)))
@@ -233,7 +233,7 @@ class Paper:
         for _ in range(self.max_iter):
             for _ in range(self.inner):
                 target = (y + gamma * M + L) / (1 + gamma)
-                W = design.shrink(target, penalty.beta / (1 + gamma))
+                W = shrink(target, penalty.beta / (1 + gamma))
                 XW = problem.predict(W)
                 M = (rho * (S - V) + gamma * XW - L) / (rho + gamma)
                 L = L - self.theta * (XW - M)
@@ -243,31 +243,25 @@ class Paper:
         return best.solution(Status.MAX_ITER, trace)
 
 
-class PaperDesign(NamedTuple):
-    """Rows standardised over all tasks, as the paper has them, without intercepts."""
+def shrinking(problem: Problem) -> Callable[[Floats, float], Floats]:
+    """The paper's W-step, with rows standardised over all tasks and no intercepts.
 
-    problem: Problem
-    inverse: Floats  # (k, n, n), (XᵀX)⁺ of every task
+    ``max(||c|| − t, 0) c/||c||``, ``c = X⁺ target``, and 0 where ``c = 0``, with
+    ``X⁺ = (XᵀX)⁺Xᵀ`` of every task.  The last column are the intercepts at the task
+    centres that make up for none.
+    """
+    G, centre = problem.whole_gram[:, :-1, :-1], problem.centre
+    inverse = np.linalg.pinv(G, hermitian=True).astype(float, copy=False)
 
-    @classmethod
-    def of(cls, problem: Problem) -> PaperDesign:
-        """``X⁺ = (XᵀX)⁺Xᵀ`` of every task."""
-        G = problem.whole_gram[:, :-1, :-1]
-        inverse = np.linalg.pinv(G, hermitian=True).astype(float, copy=False)
-        return cls(problem, inverse)
-
-    def shrink(self, target: Floats, threshold: float) -> Floats:
-        """``max(||c|| − t, 0) c/||c||``, ``c = X⁺ target``, and 0 where ``c = 0``.
-
-        The last column are the intercepts at the task centres that make up for none.
-        """
-        B, centre = self.problem.moments(target), self.problem.centre
-        moments = B[:, :-1] + centre * B[:, -1:]
-        C: Floats = np.matmul(self.inverse, moments[:, :, None])[:, :, 0]
+    def shrink(target: Floats, threshold: float) -> Floats:
+        B = problem.moments(target)
+        C: Floats = out_of(inverse, B[:, :-1] + centre * B[:, -1:])
         norm = np.linalg.norm(C, axis=1, keepdims=True)
         C *= np.maximum(norm - threshold, 0.0)
         np.divide(C, norm, out=C, where=norm > 0)
         return np.column_stack((C, (centre * C).sum(axis=1)))
+
+    return shrink
 
 
 def only_rank(constraints: Sequence[Constraint], solver: str) -> None:
