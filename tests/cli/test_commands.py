@@ -226,7 +226,7 @@ def test_describe_is_for_people_or_programs(here):
     for part in (
         r"^RankFairRegressor of pay\nA note\.\n",
         r"^  3 tasks +clerk, cook, nurse$",
-        r"^  predictor, float64 .*education=mid",
+        r"^  predictor .*education=mid",
         r"^  groups +f, m$",
         r"^  status +satisfied$",
         r"^  constraints +rank$",
