@@ -15,7 +15,6 @@ from rankfair.files.table import (
     Table,
     as_text,
     check_header,
-    check_names,
 )
 from rankfair.input.errors import TableError, quoted
 from rankfair.input.frames import EXACT
@@ -76,7 +75,7 @@ def _frame(raw: bytes, reading: Reading) -> Any:
 
 def _kept(names: list[str], n_rows: int, reading: Reading) -> list[str]:
     """Return the columns to read; refuse names without sense, and too many cells."""
-    check_names([*(reading.columns or ()), *reading.text, *reading.numbers], names)
+    reading.check_names(names)
     check_header(names, reading)
     kept = [name for name in names if reading.reads(name)]
     if n_rows * len(kept) > reading.max_cells:

@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 
 from rankfair.files.cells import as_numbers
 from rankfair.files.columns import Roles, label_notes, refuse_taken
-from rankfair.files.csv import Sheet, split
+from rankfair.files.csv import Sheet, cut, split
 from rankfair.files.parquet import read_parquet
-from rankfair.files.table import Dialect, Reading, Table, as_text, check_names, gaps
-from rankfair.files.workbook import is_workbook, read_workbook
+from rankfair.files.table import Dialect, Reading, Table, as_text, gaps
+from rankfair.files.workbook import is_workbook, read_rows
 from rankfair.input.disk import read_up_to, real, visible
 from rankfair.input.errors import InputError, TableError, quoted, refuse, shown
 
@@ -124,24 +124,29 @@ def read_file(
     """Do the work of `read_table`; columns without a use stop nothing."""
     reading.check()
     raw, name = read_bytes(source, reading.max_bytes)
-    book, parquet = is_workbook(raw), raw.startswith(b"PAR1")
+    book, others = is_workbook(raw), ""
     if reading.sheet is not None and not book:
         of = "names a sheet of an Excel workbook (.xlsx)"
         raise InputError("sheet", of, f"{shown(name)}, which is none")
     try:
-        if parquet:
+        if raw.startswith(b"PAR1"):
             return replace(read_parquet(raw, reading), source=name)
-        sheet = read_workbook(raw, reading) if book else split(raw, reading)
-        return _of_cells(sheet, reading, roles or Roles(), name)
-    except TableError as error:
-        error.argument = name
+        if book:
+            rows, others = read_rows(raw, reading)
+            sheet = cut(iter(rows), ",", reading)
+        else:
+            sheet = split(raw, reading)
+        table = _of_cells(sheet, reading, roles or Roles(), name)
+    except TableError as error:  # another sheet may be what is meant
+        cure = f"{error.cure}." if str(error.cure)[-1:].isalnum() else str(error.cure)
+        error.argument, error.cure = name, f"{cure} {others}".strip()
         raise
+    return replace(table, notes=(*filter(None, [others]), *table.notes))
 
 
 def _of_cells(sheet: Sheet, reading: Reading, roles: Roles, source: str) -> Table:
     """Return the columns of a sheet, each as what it is; say all that is wrong."""
-    wanted = [*reading.text, *reading.numbers, *(reading.columns or ())]
-    check_names(wanted, sheet.names)
+    reading.check_names(sheet.names)
     found: dict[str, Any] = {}
     why: dict[str, str] = {}
     notes, problems = list(sheet.notes), list(sheet.problems)
@@ -230,7 +235,6 @@ def load(
         reading = replace(reading, columns=columns)
     tables = [_read(file, roles, reading) for file in files]
     table = tables[0] if len(tables) == 1 else _joined(tables, roles)
-    table.check_names((*roles.named, *(roles.features or ()), *roles.drop, *roles.kept))
     if reading.drop_missing:
         table = _whole_rows(table, roles)
     return replace(table, notes=(*table.notes, *label_notes(table, roles)))
@@ -272,7 +276,14 @@ def _read(file: str, roles: Roles, reading: Reading) -> Table:
     extra = reading.file_column
     texts = [n for n in dict.fromkeys((*roles.labels, *reading.text)) if n != extra]
     numbers = tuple(dict.fromkeys((*roles.numbers, *reading.numbers)))
-    table = read_file(file, replace(reading, text=tuple(texts), numbers=numbers), roles)
+    used = (*roles.named, *(roles.features or ()), *roles.kept, *roles.drop)
+    own = replace(
+        reading,
+        text=tuple(texts),
+        numbers=numbers,
+        needed=tuple(name for name in used if name != extra),
+    )
+    table = read_file(file, own, roles)
     if extra is None:
         return table
     refuse_taken(extra, table.names, table.source, "Give --file-column another name.")

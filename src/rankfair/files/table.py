@@ -51,9 +51,16 @@ class Reading:
     file_column: str | None = None
     drop_missing: bool = False
 
+    needed: tuple[str, ...] = ()  # columns that have to be there
+
     def reads(self, name: str) -> bool:
         """Tell whether a column is to be returned."""
         return self.columns is None or name in self.columns
+
+    def check_names(self, names: Sequence[str]) -> None:
+        """Raise if a column that is asked for is not among those of a file."""
+        asked = (*self.text, *self.numbers, *(self.columns or ()), *self.needed)
+        check_names(asked, names)
 
     def check(self) -> None:
         """Raise if signs cannot be used, or contradict each other."""
@@ -255,10 +262,7 @@ def check_names(wanted: Sequence[str], names: Sequence[str], source: str = "") -
 
 
 def check_header(
-    names: Sequence[str],
-    reading: Reading | None = None,
-    line: int | None = None,
-    delimiter: str | None = None,
+    names: Sequence[str], reading: Reading | None = None, line: int | None = None
 ) -> None:
     """Raise if columns, or those that are read, have no name or the same one."""
     seen: dict[str, int] = {}
@@ -269,8 +273,6 @@ def check_header(
             cure = "Give it a name."
             if place == 0:
                 cure += " An index written by pandas? Write with index=False."
-            elif delimiter is not None and place == len(names) - 1:
-                cure += f" Does the header end with a {quoted(delimiter)} too many?"
             reason = f"column {place + 1} of {len(names)} has no name"
             raise TableError(reason, cure, line=line)
         first = seen.setdefault(name, place)
