@@ -298,7 +298,9 @@ def _cut_by_polars(raw: bytes, reading: Reading) -> Sheet | None:
     except (ImportError, TableError):
         return None
     whole = raw.endswith((b"\n", b'"'))
-    raw = raw.removeprefix(codecs.BOM_UTF8).replace(b"\r\n", b"\n")
+    raw = raw.removeprefix(codecs.BOM_UTF8)
+    if b"\r" in raw:
+        raw = raw.replace(b"\r\n", b"\n")
     if not raw.endswith(b"\n") or raw.endswith(b"\n\n"):
         raw = raw.rstrip(b"\n") + b"\n"
     sign, every = sheet.delimiter, range(len(sheet.names))
