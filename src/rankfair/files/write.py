@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import csv
 import io
 import os
 import sys
 from collections.abc import Callable
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -107,59 +105,27 @@ def _to_parquet(table: Table) -> bytes:
     return stream.getvalue()
 
 
-class _Lines(io.StringIO):
-    """Take lines that end with CR LF, keep them with LF.
-
-    The `csv` module quotes a cell for the signs of its line end alone; a CR left bare
-    in a cell could not be read again.
-    """
-
-    def write(self, line: str) -> int:
-        return super().write(line[:-2] + "\n")
-
-
-def to_csv(table: Table, small: int = 4096) -> str:
-    """Return a table as CSV text; one of fewer rows than ``small`` cell by cell."""
-    # A row of one empty cell would be a blank line, which the `csv` module quotes.
-    if table.n_rows >= small and len(table.names) > 1:
-        with suppress(ImportError, UnicodeEncodeError):
-            return _by_columns(table)
-    stream = _Lines(newline="")
-    sign, decimal = table.dialect.delimiter, table.dialect.decimal
-    writer = csv.writer(stream, delimiter=sign, lineterminator="\r\n")
-    writer.writerow([neutral(name) for name in table.names])
-    columns = [_cells(column) for column in table.columns.values()]
-    if decimal != ".":
-        for column, cells in zip(table.columns.values(), columns, strict=True):
-            if column.dtype.kind == "f":
-                cells[:] = [str(cell).replace(".", decimal) for cell in cells]
-    writer.writerows(zip(*columns, strict=True))
-    return stream.getvalue()
-
-
-def _by_columns(table: Table) -> str:
-    """Return the same text, made by polars column by column."""
+def to_csv(table: Table) -> str:
+    """Return a table as CSV text, made column by column."""
     import polars as pl
 
-    sign, decimal = table.dialect.delimiter, table.dialect.decimal
-    names = [neutral(name) for name in table.names]
-    head = io.StringIO()
-    csv.writer(head, delimiter=sign, lineterminator="\n").writerow(names)
     columns = []
-    for place, column in enumerate(table.columns.values()):
+    for name, column in table.columns.items():
         if column.dtype.kind == "O":
             cells = pl.Series(column.tolist(), dtype=pl.String).replace("", None)
             odd = cells.str.contains(_MAY_BE_RUN).fill_null(False).arg_true()
             cells = _with(cells, odd, [neutral(cell) for cell in cells.gather(odd)])
         elif column.dtype.kind == "f":
             cells = _numbers(column)
-            if decimal != ".":
-                cells = cells.str.replace(".", decimal, literal=True)
+            if table.dialect.decimal != ".":
+                cells = cells.str.replace(".", table.dialect.decimal, literal=True)
         else:
             cells = pl.Series([*map(str, column.tolist())])
-        columns.append(cells.alias(str(place)))
-    rows = pl.DataFrame(columns).write_csv(include_header=False, separator=sign)
-    return head.getvalue() + rows
+        columns.append(cells.alias(neutral(name)))
+    # A row of one empty cell would be a blank line.
+    empty = '""' if len(columns) == 1 else None
+    frame = pl.DataFrame(columns)
+    return frame.write_csv(separator=table.dialect.delimiter, null_value=empty)
 
 
 def _with(cells: Any, at: Any, values: list[str]) -> Any:
@@ -190,19 +156,6 @@ def _as_whole(column: NDArray[Any]) -> NDArray[np.int64] | None:
     if not (plain.all() and (known == np.trunc(known)).all()):
         return None
     return np.where(np.isnan(column), 0.0, column).astype(np.int64)
-
-
-def _cells(column: NDArray[Any]) -> list[Any]:
-    """Return cells as they are written; whole numbers have no point, 3 and not 3.0."""
-    if column.dtype.kind == "O":
-        return ["" if cell is None else neutral(cell) for cell in column.tolist()]
-    if column.dtype.kind != "f":
-        return list(column.tolist())
-    whole = _as_whole(column)
-    cells: list[Any] = (column if whole is None else whole).tolist()
-    for i in np.flatnonzero(np.isnan(column)).tolist():
-        cells[i] = ""
-    return cells
 
 
 # What a table becomes, by the ending of the file; all else is CSV.
