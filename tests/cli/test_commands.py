@@ -38,7 +38,7 @@ def test_schemas_are_made_from_the_records():
 BAD = [
     ("audit pay.csv", "--sensitive"),
     ("audit pay.csv --sensitive gender", "--prediction, --model or --target"),
-    ("audit pay.csv {common} --text pay", "needs numbers"),
+    ("audit pay.csv {common} --text pay", "cannot be text and numbers"),
     ("audit none.csv {common}", "none.csv cannot be read"),
     ("audit sex.csv --target beta=2 --sensitive beta=2", '"beta=2"'),
     ("describe m.rankfair --card --json", "Markdown or JSON, not both"),

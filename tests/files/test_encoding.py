@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from sklearn.preprocessing import OneHotEncoder
 
 from rankfair import RankFairRegressor, save_model
-from rankfair.files.columns import Roles
+from rankfair.files.columns import Roles, without_identifiers
 from rankfair.files.encoding import ModelColumns
 from rankfair.files.read import read_table
 from rankfair.input.errors import TableError
@@ -55,6 +55,10 @@ def test_categories_that_cannot_be_encoded_are_refused_or_left_out():
     columns = learn(read_table(b"x,y\na,1\na,2\n"), "x", "y")
     assert columns.names == ("y",)
     assert columns.message == 'Left out 1 column of one value ("x").'
+    table = read_table(b"hired,y\n2024-01-31,1\n2024-02-29,2\n")
+    for roles in (Roles(features=("hired", "y")), Roles(kept=("hired",))):
+        with pytest.raises(TableError, match=r'"hired": holds dates.*Make a number'):
+            ModelColumns.learn(*without_identifiers(table, roles))
     with pytest.raises(TableError, match="name of two predictors"):
         learn(read_table(b"x,x=b\na,1\nb,2\n"), "x", "x=b")
 

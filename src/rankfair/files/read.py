@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rankfair.files.cells import as_numbers
 from rankfair.files.columns import Roles, label_notes, refuse_taken
@@ -228,7 +227,6 @@ def load(
     inside = (files_of(each) if Path(each).is_dir() else [each] for each in files)
     files = list(chain.from_iterable(inside))
     _refuse_twice(files)
-    _refuse_contradictions(roles, reading)
     if only_used and roles.needed is not None:
         kept = (*roles.needed, *roles.drop)
         columns = tuple(name for name in kept if name != reading.file_column)
@@ -260,27 +258,15 @@ def _refuse_twice(files: Sequence[str]) -> None:
         seen.add(place)
 
 
-def _refuse_contradictions(roles: Roles, reading: Reading) -> None:
-    for argument, names, others, use in (
-        ("text", reading.text, roles.numbers, "what it is used for needs numbers"),
-        ("numbers", reading.numbers, reading.text, "it is to be read as text, too"),
-        ("numbers", reading.numbers, roles.labels, "tasks and groups are text"),
-    ):
-        for name in names:
-            if name in others:
-                raise InputError(argument, f"names column {shown(name)}, but {use}")
-
-
 def _read(file: str, roles: Roles, reading: Reading) -> Table:
     """Read a file, its columns as their roles need them."""
     extra = reading.file_column
-    texts = [n for n in dict.fromkeys((*roles.labels, *reading.text)) if n != extra]
-    numbers = tuple(dict.fromkeys((*roles.numbers, *reading.numbers)))
     used = (*roles.named, *(roles.features or ()), *roles.kept, *roles.drop)
+    labels = dict.fromkeys((*roles.labels, *reading.text))
     own = replace(
         reading,
-        text=tuple(texts),
-        numbers=numbers,
+        text=tuple(name for name in labels if name != extra),
+        numbers=tuple(dict.fromkeys((*roles.numbers, *reading.numbers))),
         needed=tuple(name for name in used if name != extra),
     )
     table = read_file(file, own, roles)
@@ -297,9 +283,13 @@ def _joined(parts: list[Table], roles: Roles) -> Table:
     A column that is not used may be numbers in one and text in another: it is text.
     """
     first = parts[0]
+    columns = {}
     for other in parts[1:]:
         _refuse_other_columns(first, other, roles)
-    columns = {n: _concatenated([part[n] for part in parts]) for n in first.names}
+    for name in first.names:
+        text = any(part.is_text(name) for part in parts)
+        found = [part.text(name) if text else part[name] for part in parts]
+        columns[name] = np.concatenate(found)
     notes = tuple(dict.fromkeys(note for part in parts for note in part.notes))
     sources = ", ".join(part.source for part in parts)
     return Table(columns, sources, notes, first.why_text, dialect=first.dialect)
@@ -320,21 +310,6 @@ def _refuse_other_columns(first: Table, other: Table, roles: Roles) -> None:
             reason = f"holds {kinds}, but not so in {first.source}"
             cure = f"Read it as text in all files with --text {shlex.quote(name)}."
             raise TableError(reason, cure, name, source=other.source)
-
-
-def _concatenated(columns: list[NDArray[Any]]) -> NDArray[Any]:
-    if len({column.dtype.kind == "O" for column in columns}) == 1:
-        return np.concatenate(columns)
-    out = np.empty(sum(map(len, columns)), object)
-    out[:] = [_as_text(cell) for column in columns for cell in column.tolist()]
-    return out
-
-
-def _as_text(cell: Any) -> str | None:
-    """A cell of a column that is not used: text as it is, numbers as CSV has them."""
-    if cell is None or isinstance(cell, str):
-        return cell
-    return None if cell != cell else repr(cell).removesuffix(".0")
 
 
 def _whole_rows(table: Table, roles: Roles) -> Table:
