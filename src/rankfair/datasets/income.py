@@ -43,7 +43,6 @@ def load_income(
     *,
     biased: bool = True,
     cut: float = 8.8,
-    backend: base.Backend = "auto",
 ) -> base.Dataset:
     """Load Income: 9426 rows, 3142 counties of 3 years, 15 features.
 
@@ -59,8 +58,6 @@ def load_income(
         0.815. Nothing in it is random.
     cut : float
         Group A are rows whose Black share of the population, in percent, is above it.
-    backend : {"auto", "pandas", "polars"}
-        The library of `Dataset.frame`.
 
     Returns
     -------
@@ -100,5 +97,4 @@ def load_income(
         biased=biased,
         period=columns[PERIOD].astype(np.int64),
         period_name=PERIOD,
-        backend=backend,
     )

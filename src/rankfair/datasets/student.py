@@ -48,7 +48,6 @@ def load_student(
     grades: bool = True,
     random_state: RandomState = 0,
     download: bool = True,
-    backend: base.Backend = "auto",
 ) -> base.Dataset:
     """Load Student Performance: 1044 rows, 36 tasks of 29, male against female.
 
@@ -70,8 +69,6 @@ def load_student(
         `biased`.
     download : bool
         Whether missing files may be fetched.
-    backend : {"auto", "pandas", "polars"}
-        The library of `Dataset.frame`.
 
     Returns
     -------
@@ -107,7 +104,6 @@ def load_student(
         description=DESCRIPTION,
         licence=LICENCE,
         biased=biased,
-        backend=backend,
     )
 
 
