@@ -23,14 +23,7 @@ Numbered: TypeAlias = Iterator[tuple[int, list[str]]]
 _SHOWN = {",": "','", ";": "';'", "\t": "$'\\t'", "|": "'|'"}
 MOST_TITLES = 20
 HEAD = 1 << 16  # bytes in which the header and a few rows are looked for first
-# The mark of UTF-32 begins with that of UTF-16, so it is looked for first.
-_MARKS = (
-    (codecs.BOM_UTF8, "utf-8"),
-    (codecs.BOM_UTF32_LE, "utf-32-le"),
-    (codecs.BOM_UTF32_BE, "utf-32-be"),
-    (codecs.BOM_UTF16_LE, "utf-16-le"),
-    (codecs.BOM_UTF16_BE, "utf-16-be"),
-)
+_UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 # Beginnings of gzip, bzip2, xz and zstd.
 _PACKED = (b"\x1f\x8b", b"BZh", b"\xfd7zXZ", b"(\xb5/\xfd")
 _FOREIGN = (
@@ -107,8 +100,7 @@ def decode(raw: bytes, encoding: str | None) -> str:
     for magic, what, cure in _FOREIGN:
         if raw.startswith(magic):
             raise TableError(f"is {what}, not a table", cure)
-    marked = (name for mark, name in _MARKS if raw.startswith(mark))
-    named = encoding or next(marked, "utf-8")
+    named = encoding or ("utf-16" if raw.startswith(_UTF16) else "utf-8")
     try:
         text = raw.decode(named).removeprefix("\ufeff")
     except UnicodeError as error:

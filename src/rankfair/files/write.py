@@ -114,48 +114,31 @@ def to_csv(table: Table) -> str:
         if column.dtype.kind == "O":
             cells = pl.Series(column.tolist(), dtype=pl.String).replace("", None)
             odd = cells.str.contains(_MAY_BE_RUN).fill_null(False).arg_true()
-            cells = _with(cells, odd, [neutral(cell) for cell in cells.gather(odd)])
+            if len(odd):
+                cells = cells.scatter(odd, list(map(neutral, cells.gather(odd))))
         elif column.dtype.kind == "f":
             cells = _numbers(column)
-            if table.dialect.decimal != ".":
-                cells = cells.str.replace(".", table.dialect.decimal, literal=True)
         else:
             cells = pl.Series([*map(str, column.tolist())])
         columns.append(cells.alias(neutral(name)))
     # A row of one empty cell would be a blank line.
     empty = '""' if len(columns) == 1 else None
-    frame = pl.DataFrame(columns)
-    return frame.write_csv(separator=table.dialect.delimiter, null_value=empty)
-
-
-def _with(cells: Any, at: Any, values: list[str]) -> Any:
-    return cells.scatter(at, values) if values else cells
+    return pl.DataFrame(columns).write_csv(
+        separator=table.dialect.delimiter,
+        null_value=empty,
+        decimal_comma=table.dialect.decimal == ",",
+    )
 
 
 def _numbers(column: NDArray[Any]) -> Any:
-    """Return numbers as Python writes them, missing ones as null."""
+    """Return numbers, missing ones as null, without a point if nothing is lost so."""
     import polars as pl
 
-    whole = _as_whole(column)
-    if whole is not None:
-        cells = pl.Series(whole).cast(pl.String)
-    else:
-        cells = pl.Series(column.astype(np.float64)).cast(pl.String)
-        size = np.abs(column)
-        # Elsewhere Python and polars have other exponents.
-        odd = np.flatnonzero((column != 0) & ~((size > 1e-3) & (size < 1e15)))
-        cells = _with(cells, odd, [repr(value) for value in column[odd].tolist()])
-    gone = np.flatnonzero(np.isnan(column))
-    return cells.scatter(gone, None) if len(gone) else cells
-
-
-def _as_whole(column: NDArray[Any]) -> NDArray[np.int64] | None:
-    """Return numbers as integers, 0 for missing ones, if nothing is lost by it."""
     known = column[~np.isnan(column)]
-    plain = (np.abs(known) < 2.0**53) & ~(np.signbit(known) & (known == 0))
-    if not (plain.all() and (known == np.trunc(known)).all()):
-        return None
-    return np.where(np.isnan(column), 0.0, column).astype(np.int64)
+    whole = (np.abs(known) < 2.0**53) & (known == np.trunc(known))
+    whole &= ~(np.signbit(known) & (known == 0))
+    numbers = pl.Series(column.astype(np.float64)).fill_nan(None)
+    return numbers.cast(pl.Int64) if whole.all() else numbers
 
 
 # What a table becomes, by the ending of the file; all else is CSV.
