@@ -15,10 +15,8 @@ from hypothesis import strategies as st
 
 from file_checks import check_model
 from rankfair import (
-    DecisionBoundaryCovariance,
     MultiTaskRegressor,
     RankFairRegressor,
-    StratifiedEqualMeans,
     describe_model,
     load_model,
 )
@@ -85,8 +83,6 @@ KINDS = {
     "shared": (MultiTaskRegressor(tasks="task", penalty="shared", unseen="shared"), {}),
     "arrays": (MultiTaskRegressor(), {"tasks": FRAME["task"].to_numpy()}),
     "line": (RankFairRegressor(0.1, **NAMED), {}),
-    "strata": (StratifiedEqualMeans(**NAMED), {}),
-    "covariance": (DecisionBoundaryCovariance(**NAMED), {}),
     "protected": (RankFairRegressor(0.1, tasks="task", **PROTECTED), {}),
 }
 
@@ -181,9 +177,7 @@ FORGERIES = [
     ("protected", ("fitted", "tasks_"), {"$objects": ["p", "q"]}, "tasks_ are not"),
     ("protected", ("fitted", "predictors_"), {"$objects": []}, "predictors_ are not"),
     ("protected", ("params", "epsilon"), -1.0, "a setting of it is unsound"),
-    ("strata", ("params", "n_strata"), 0, "a setting of it is unsound"),
-    ("covariance", ("params", "method"), "guess", "a setting of it is unsound"),
-    ("line", LINE[:2], 3, "its line is of another type"),
+    ("line", LINE[:2], 3, "_trade_off is of another type"),
     ("line", (*LINE, "table"), None, "no table"),
     ("line", (*LINE, "table"), "<intercept>", "no table"),
     ("line", (*LINE, "coef"), "<intercept>", "coef of its line"),

@@ -13,12 +13,9 @@ import polars as pl
 import pytest
 
 from rankfair import (
-    DecisionBoundaryCovariance,
     MultiTaskRegressor,
     RankFairRegressor,
     RankFairRegressorCV,
-    StratifiedBalancedResiduals,
-    StratifiedEqualMeans,
     TiltedRegressor,
     describe_model,
     load_model,
@@ -47,9 +44,6 @@ MODELS = {
     "three groups": (RankFairRegressor(0.05, **NAMED), several_groups()),
     "no tasks": (MultiTaskRegressor(), PLAIN.drop(columns="task")),
     "shared": (MultiTaskRegressor(**SHARED), PLAIN),
-    "equal means": (StratifiedEqualMeans(2, **NAMED), FRAME),
-    "residuals": (StratifiedBalancedResiduals(2, **NAMED), FRAME),
-    "covariance": (DecisionBoundaryCovariance(**NAMED), FRAME),
     "several columns": (
         RankFairRegressor(0.05, tasks=["task", "half"], sensitive_features="z"),
         HALVES,

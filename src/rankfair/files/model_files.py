@@ -15,11 +15,6 @@ from numpy.typing import NDArray
 
 from rankfair import __version__
 from rankfair.estimators.base import TaskRegressor
-from rankfair.estimators.baselines import (
-    DecisionBoundaryCovariance,
-    StratifiedBalancedResiduals,
-    StratifiedEqualMeans,
-)
 from rankfair.estimators.linear import MultiTaskRegressor, RankFairRegressor
 from rankfair.estimators.outcome import TradeOff, TradeOffRow
 from rankfair.files.archive import demand, distrusted, pack, unpack, write_model
@@ -30,17 +25,9 @@ from rankfair.input.errors import ModelFileError
 from rankfair.input.training import Layout
 
 MAX_BYTES = 1 << 30
-MODELS: dict[str, type[TaskRegressor]] = by_kind(
-    (
-        RankFairRegressor,
-        MultiTaskRegressor,
-        StratifiedEqualMeans,
-        StratifiedBalancedResiduals,
-        DecisionBoundaryCovariance,
-    )
-)
+MODELS = by_kind((RankFairRegressor, MultiTaskRegressor))
 _NAMES = ", ".join(cls.__name__ for cls in MODELS.values())
-# What the description of a model has, and what a fit leaves: any, and one with groups.
+# What the description of a model has, and what a fit leaves: any, and a fair one.
 BODY: dict[str, Any] = {
     **dict.fromkeys(("estimator", "rankfair", "notes"), str),
     **dict.fromkeys(("params", "fitted", "extra"), dict[str, Any]),
@@ -56,14 +43,14 @@ LINEAR: dict[str, Any] = {
     "shared_intercept_": float | None,
     "tasks_": np.ndarray,
 }
-GROUPED: dict[str, Any] = {
+FAIR: dict[str, Any] = {
     "groups_": NDArray[Any] | dict[str, NDArray[Any]] | None,
     "status_": str,
+    "_trade_off": TradeOff | None,
 }
 # What a fit came to, if the model has it: shown by `describe_model`.
 ACHIEVED = (
-    *("status_", "rank_auc_", "group_auc_"),
-    *("constraint_values_", "covariance_", "strata_"),
+    *("status_", "rank_auc_", "group_auc_", "constraint_values_"),
     *("loo_auc_", "proxy_auc_", "n_unknown_"),
 )
 _ATTRIBUTE = re.compile(r"_?[a-z][a-z0-9_]*")
@@ -83,7 +70,7 @@ def save_model(
 
     Parameters
     ----------
-    model : RankFairRegressor, MultiTaskRegressor or one of the baselines
+    model : RankFairRegressor or MultiTaskRegressor
         A fitted model.  Its settings must be plain values, or penalties, constraints
         and solvers of this package.
     path : str or path
@@ -343,8 +330,8 @@ Proofs: TypeAlias = Iterator[tuple[object, str]]  # what has to hold, and what i
 
 def _kinds(model: TaskRegressor) -> Proofs:
     """All is there that a model of this kind predicts with, and of its type."""
-    grouped = not isinstance(model, MultiTaskRegressor)
-    for name, kind in (LINEAR | GROUPED if grouped else LINEAR).items():
+    fair = isinstance(model, RankFairRegressor)
+    for name, kind in (LINEAR | FAIR if fair else LINEAR).items():
         yield name in vars(model), f"it lacks {name}"
         yield fits(vars(model)[name], kind), f"its {name} is of another type"
 
@@ -362,7 +349,6 @@ def _sizes(model: Any) -> Proofs:
         yield more, f"the protected column {each.name} has one label only"
         found.append((f"what stands for no {each.name}", each.fill, (more,)))
     line = getattr(model, "_trade_off", None)
-    yield fits(line, TradeOff | None), "its line is of another type"
     if line is not None:
         rows = k + (shared is not None)
         for name in ("coef", "coef_slope"):
