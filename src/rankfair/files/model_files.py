@@ -120,8 +120,6 @@ def model_bytes(
         reason = f"A {name} is not stored in a model file; stored are {_NAMES}"
         raise ModelFileError(reason, cure)
     demand(model.__sklearn_is_fitted__(), f"This {name} is not fitted: call fit first")
-    said = f"notes must be text; got a {type(notes).__name__}"
-    demand(notes is None or isinstance(notes, str), said)
     params = model.get_params(deep=False)
     encoder = Encoder()
     fitted = {
@@ -133,7 +131,7 @@ def model_bytes(
     body = {
         "estimator": kind,
         "rankfair": __version__,
-        "notes": notes or "",
+        "notes": str(notes or ""),
         "params": settings,
         "fitted": fitted,
         "extra": _as_json(extra),
