@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import shlex
 from collections import Counter
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import asdict, dataclass, replace
+from typing import Any, get_type_hints
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,12 +27,6 @@ from rankfair.input.errors import (
 from rankfair.input.frames import UnseenError
 
 KIND = "rankfair-design"
-# What a model file has of it, as JSON.
-STORED: dict[str, Any] = {
-    "target": str | None,
-    **dict.fromkeys(("sensitive", "tasks", "cut", "columns"), list[str]),
-    "categories": dict[str, list[str]],
-}
 NOT_SAID = "does not say what it was fitted to, or its model reads other columns"
 FEW = 3  # names in a note
 
@@ -46,28 +39,35 @@ class ModelColumns:
 
     Attributes
     ----------
-    roles : Roles
-        What the columns were for.
-    predictors : tuple of str
+    target : str or None
+        What is predicted.
+    sensitive, tasks : list of str
+        Columns that are groups or tasks.
+    cut : list of str
+        Those of them that are numbers.
+    columns : list of str
         Columns of the file to predict from, in order.
-    categories : dict of str to tuple of str
+    categories : dict of str to list of str
         For each of them that is text its categories, sorted.  The first is the
         reference: the others get a column of 0 and 1 each.
     """
 
-    roles: Roles
-    predictors: tuple[str, ...]
-    categories: Mapping[str, tuple[str, ...]]
+    target: str | None
+    sensitive: list[str]
+    tasks: list[str]
+    cut: list[str]
+    columns: list[str]
+    categories: dict[str, list[str]]
 
     @property
-    def labels(self) -> tuple[str, ...]:
+    def labels(self) -> list[str]:
         """Columns that are tasks or groups."""
-        return (*self.roles.tasks, *self.roles.sensitive)
+        return [*self.tasks, *self.sensitive]
 
     @property
     def names(self) -> tuple[str, ...]:
         """Names of what the estimator takes: encoded predictors and labels."""
-        encoded = (name for column in self.predictors for name in self._encoded(column))
+        encoded = (name for column in self.columns for name in self._encoded(column))
         return (*encoded, *self.labels)
 
     def _encoded(self, column: str) -> list[str]:
@@ -91,15 +91,16 @@ class ModelColumns:
         refuse(problems, table.source)
         categories = {}
         for name in filter(table.is_text, names):
-            categories[name] = tuple(sorted({*table[name].tolist()}))
+            categories[name] = sorted({*table[name].tolist()})
             if looks_like_dates(table[name]):
                 reason = "holds dates, from which nothing can be predicted as they are"
                 cure = "Make a number of them, the year or days since one of them."
                 raise TableError(reason, cure, name, source=table.source)
             if len(categories[name]) > cap:
                 raise _too_many(table, name, categories[name], cap)
-        numbers = tuple(name for name in roles.cut if not table.is_text(name))
-        learnt = cls(replace(roles, cut=numbers), names, categories)
+        cut = [name for name in roles.cut if not table.is_text(name)]
+        labels = [*roles.sensitive], [*roles.tasks], cut
+        learnt = cls(roles.target, *labels, [*names], categories)
         for name, count in Counter(learnt.names).items():
             if count > 1:
                 reason = "is the name of two predictors, once as a category"
@@ -126,13 +127,12 @@ class ModelColumns:
         A category that was not learnt has 0 in all columns, as the reference has; the
         text counts such rows.  Missing cells are refused.
         """
-        table.check_names(self.predictors)
-        refuse_gaps(table, self.predictors)
-        for name in (*self.roles.cut, *self.predictors):
+        refuse_gaps(table, (*self.tasks, *self.columns))
+        for name in (*self.cut, *self.columns):
             refuse_kind(table, name, text=name in self.categories)
         found: dict[str, NDArray[Any]] = {}
         said = []
-        for name in self.predictors:
+        for name in self.columns:
             if name not in self.categories:
                 found[name] = np.asarray(table[name], float)
                 continue
@@ -155,7 +155,6 @@ class ModelColumns:
         self, model: Any, table: Table, name: str = "the model"
     ) -> tuple[Floats, str]:
         """Return predictions of a table's rows, and what was done with categories."""
-        refuse_gaps(table, (*self.roles.tasks, *self.predictors))
         X, message = self.draw(table)
         try:
             # A model that was fitted to files has their order of columns.
@@ -175,19 +174,11 @@ class ModelColumns:
         flags = "--penalty shared --unseen shared"
         cure = f"Fit again with rows of such tasks, or with {flags}"
         reason = f"{counted(error.n_rows, 'row has', 'rows have')} a task {labels}"
-        return TableError(reason, cure, ", ".join(self.roles.tasks), source=source)
+        return TableError(reason, cure, ", ".join(self.tasks), source=source)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain JSON types, for the ``extra`` of a model file."""
-        return {
-            "kind": KIND,
-            "target": self.roles.target,
-            "sensitive": list(self.roles.sensitive),
-            "tasks": list(self.roles.tasks),
-            "cut": list(self.roles.cut),
-            "columns": list(self.predictors),
-            "categories": {name: list(of) for name, of in self.categories.items()},
-        }
+        return {"kind": KIND, **asdict(self)}
 
     @classmethod
     def from_dict(cls, stored: dict[str, Any]) -> ModelColumns:
@@ -196,15 +187,10 @@ class ModelColumns:
             said = "does not say how the columns of a file become predictors, for it"
             cure = "Predict with it in Python: load_model."
             raise ModelFileError(f"{said} was not made by `rankfair fit`", cure)
-        typed = all(fits(stored.get(key), kind) for key, kind in STORED.items())
-        demand(typed, NOT_SAID)
-        groups, tasks, cut, columns = (
-            tuple(stored[key]) for key in ("sensitive", "tasks", "cut", "columns")
-        )
-        of = {name: tuple(labels) for name, labels in stored["categories"].items()}
-        found = cls(Roles(stored["target"], groups, tasks, cut=cut), columns, of)
-        demand(all(of.values()), NOT_SAID)
-        return found
+        kinds = get_type_hints(cls)
+        typed = all(fits(stored.get(key), kind) for key, kind in kinds.items())
+        demand(typed and all(stored["categories"].values()), NOT_SAID)
+        return cls(**{key: stored[key] for key in kinds})
 
     @classmethod
     def of_file(cls, path: str) -> tuple[ModelColumns, Any]:
@@ -222,16 +208,16 @@ class ModelColumns:
     def reading(self, reading: Reading) -> tuple[Roles, Reading]:
         """Return roles and reading of new rows, which may have no target."""
         roles = Roles(
-            sensitive=self.roles.sensitive,
-            tasks=self.roles.tasks,
-            features=self.predictors,
-            cut=self.roles.cut,
+            sensitive=tuple(self.sensitive),
+            tasks=tuple(self.tasks),
+            features=tuple(self.columns),
+            cut=tuple(self.cut),
         )
         text = tuple(dict.fromkeys((*reading.text, *self.categories)))
         return roles, replace(reading, text=text)
 
 
-def _too_many(table: Table, name: str, labels: tuple[str, ...], cap: int) -> TableError:
+def _too_many(table: Table, name: str, labels: list[str], cap: int) -> TableError:
     some = ", ".join(quoted(label) for label in labels[:3])
     cure = (
         f"Leave it out with --drop {shlex.quote(name)}, group its rare values, or "
