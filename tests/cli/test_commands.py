@@ -72,8 +72,11 @@ BAD = [
     ("fit pay.csv {common} -o model.csv", "named like a table"),
     ("fit pay.csv {common} --max-categories 2", "--max-categories 3"),
     ("predict m.rankfair vet.csv", "--penalty shared --unseen shared"),
-    ("predict m.rankfair vet1.csv", '"job": 1 row has a task that m.rankfair was not'),
-    ("predict m.rankfair x.csv", '"gender": has a group that m.rankfair was not'),
+    (
+        "predict m.rankfair vet1.csv",
+        'labels not seen in training: "vet" (1 row)',
+    ),
+    ("predict m.rankfair x.csv", '"gender": has labels not seen in training'),
     ("predict m.rankfair gap.csv", 'gap.csv, line 2, column "job": 1 cell is empty'),
     ("predict pay.csv m.rankfair", "MODEL comes first: rankfair predict m.rankfair"),
     ("audit pay.csv --target job --sensitive gender", "Is it the column you meant?"),

@@ -6,8 +6,10 @@ import types
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 
+from rankfair.files.csv import split
 from rankfair.files.read import read_file, read_table
 from rankfair.files.table import Reading
 from rankfair.input.errors import InputError, TableError
@@ -185,6 +187,7 @@ def test_many_rows_are_read_alike_with_and_without_polars(monkeypatch, quote):
         for i, v in enumerate(x.tolist())
     )
     raw = f"x,code,n,none\n{body}".encode()
+    assert isinstance(split(raw, Reading(small=0)).columns[0], pl.Series)
     table = both(raw)
     np.testing.assert_array_equal(table["x"], x)
     assert table.is_text("code")

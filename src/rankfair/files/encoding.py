@@ -79,7 +79,6 @@ class ModelColumns:
     def learn(cls, table: Table, roles: Roles, cap: int = 50) -> ModelColumns:
         """Learn the categories of the predictors of a table, at most ``cap`` each."""
         names = roles.predictors(table.names)
-        table.check_names(names)
         if not names:
             reason = "has no column left to predict from"
             cure = "Name fewer columns in --drop, or some in --feature."
@@ -96,8 +95,16 @@ class ModelColumns:
                 reason = "holds dates, from which nothing can be predicted as they are"
                 cure = "Make a number of them, the year or days since one of them."
                 raise TableError(reason, cure, name, source=table.source)
-            if len(categories[name]) > cap:
-                raise _too_many(table, name, categories[name], cap)
+            n_labels = len(categories[name])
+            if n_labels > cap:
+                reason = f"has {n_labels} categories, more than {cap}, for example "
+                cure = (
+                    f"Leave it out with --drop {shlex.quote(name)}, group its rare "
+                    f"values, or raise the cap with --max-categories {n_labels}."
+                )
+                reason += ", ".join(map(quoted, categories[name][:3]))
+                cure = table.why_text.get(name, cure)
+                raise TableError(reason, cure, name, source=table.source)
         cut = [name for name in roles.cut if not table.is_text(name)]
         labels = [*roles.sensitive], [*roles.tasks], cut
         learnt = cls(roles.target, *labels, [*names], categories)
@@ -160,21 +167,13 @@ class ModelColumns:
             # A model that was fitted to files has their order of columns.
             found = model.predict(X.select(list(model.feature_names_in_)))
         except UnseenError as error:
-            raise self._of_file(error, table.source, name) from None
+            group, flags = error.column, "fit with --penalty shared --unseen shared"
+            other = flags if group is None else "leave the cells empty"
+            cure = f"Fit {name} again with such rows, or {other}"
+            column = ", ".join(self.tasks) if group is None else group
+            reason = str(error.expected)
+            raise TableError(reason, cure, column, source=table.source) from None
         return np.asarray(found, float), message
-
-    def _of_file(self, error: UnseenError, source: str, model: str) -> TableError:
-        """Return what an estimator says of labels as said of a file and a model."""
-        labels = f"that {model} was not fitted to: {listed(error.labels)}"
-        if error.column is not None:
-            again = "Fit again with rows of such groups, or leave the cells empty"
-            cure = f"It knows {listed(error.known)}. {again}"
-            reason = f"has a group {labels}"
-            return TableError(reason, cure, error.column, source=source)
-        flags = "--penalty shared --unseen shared"
-        cure = f"Fit again with rows of such tasks, or with {flags}"
-        reason = f"{counted(error.n_rows, 'row has', 'rows have')} a task {labels}"
-        return TableError(reason, cure, ", ".join(self.tasks), source=source)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain JSON types, for the ``extra`` of a model file."""
@@ -215,17 +214,3 @@ class ModelColumns:
         )
         text = tuple(dict.fromkeys((*reading.text, *self.categories)))
         return roles, replace(reading, text=text)
-
-
-def _too_many(table: Table, name: str, labels: list[str], cap: int) -> TableError:
-    some = ", ".join(quoted(label) for label in labels[:3])
-    cure = (
-        f"Leave it out with --drop {shlex.quote(name)}, group its rare values, or "
-        f"raise the cap with --max-categories {len(labels)}."
-    )
-    return TableError(
-        f"has {len(labels)} categories, more than {cap}, for example {some}",
-        table.why_text.get(name, cure),
-        name,
-        source=table.source,
-    )

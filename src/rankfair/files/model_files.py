@@ -25,6 +25,7 @@ from rankfair.input.errors import ModelFileError
 from rankfair.input.training import Layout
 
 MAX_BYTES = 1 << 30
+MODELS: dict[str, type[TaskRegressor]]
 MODELS = by_kind((RankFairRegressor, MultiTaskRegressor))
 _NAMES = ", ".join(cls.__name__ for cls in MODELS.values())
 # What the description of a model has, and what a fit leaves: any, and a fair one.
