@@ -4,7 +4,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.preprocessing import OneHotEncoder
 
-from rankfair import RankFairRegressor, save_model
 from rankfair.files.columns import Roles, without_identifiers
 from rankfair.files.encoding import ModelColumns
 from rankfair.files.read import read_table
@@ -84,22 +83,3 @@ def test_a_column_that_changed_its_kind_is_refused():
         columns.draw(read_table(b"age,colour\n1,2\n"))
     with pytest.raises(TableError, match='no column "colour"'):
         columns.draw(read_table(b"age\n1\n"))
-
-
-def test_from_a_file_to_a_model_and_back(tmp_path):
-    rng = np.random.default_rng(0)
-    lines = [
-        f"{i:05d},{rng.choice(['01', '02'])},{rng.choice(['F', 'M'])},"
-        f"{rng.choice(['red', 'blue'])},{rng.normal():.3f},{rng.normal():.3f}"
-        for i in range(80)
-    ]
-    raw = "\n".join(["id,job,sex,colour,age,pay", *lines, ""]).encode()
-    table = read_table(raw, text=["id", "job", "sex"], numbers=["pay"])
-    roles = Roles("pay", ("sex",), ("job",), drop=("id",))
-    columns = ModelColumns.learn(table, roles)
-    model = RankFairRegressor(0.05, tasks="job", sensitive_features="sex")
-    model.fit(columns.draw(table)[0], table["pay"])
-    path = save_model(model, tmp_path / "a.rankfair", extra=columns.to_dict())
-    stored, again = ModelColumns.of_file(path)
-    expected = model.predict(columns.draw(table)[0])
-    np.testing.assert_array_equal(stored.predict(again, table)[0], expected)

@@ -76,6 +76,7 @@ def test_digits_are_not_lost():
         (parquet_bytes(pay=[1]), {"text": ["Pay"]}, 'mean "pay"'),
         (parquet_bytes(pay=[1]), {"columns": ["Pay"]}, 'mean "pay"'),
         (b"PAR1 and then nothing", {}, "damaged Parquet"),
+        (SOUND[: len(SOUND) // 2], {}, "damaged Parquet"),
     ],
 )
 def test_what_cannot_be_read_is_named(raw, settings, said):
@@ -106,12 +107,6 @@ def test_without_polars_it_says_so(monkeypatch):
     monkeypatch.setitem(sys.modules, "polars", None)
     with pytest.raises(TableError, match="needs polars"):
         read_table(SOUND)
-
-
-@pytest.mark.parametrize("cut", [4, 40, len(SOUND) // 2, len(SOUND) - 1])
-def test_a_cut_file_is_refused(cut):
-    with pytest.raises(TableError):
-        read_table(SOUND[:cut])
 
 
 def test_a_panic_of_polars_is_a_damaged_file(monkeypatch, reader):

@@ -5,7 +5,6 @@ import sys
 import types
 
 import numpy as np
-import pandas as pd
 import polars as pl
 import pytest
 
@@ -58,8 +57,7 @@ def test_the_encoding_is_that_of_a_mark_or_said():
         (b"", {}, None, None, "is empty", ""),
         (b"\n,\n", {}, 2, None, "column 1 of 2 has no name", "pandas"),
         (b"a,b\n", {}, None, None, "no rows", "whole file"),
-        ("é\n1\n".encode("latin-1"), {}, 1, None, "0xE9", "or latin-1"),
-        (b"a\n\x931\n", {}, 2, None, "0x93", "--encoding cp1252"),
+        ("é\n1\n".encode("latin-1"), {}, 1, None, "0xE9", "--encoding cp1252"),
         (b"\xff\xfea", {}, 1, None, "UTF-16", "Leave --encoding out"),
         (b"a\n1\n", {"encoding": "nope"}, None, None, '"nope"', "latin-1"),
         (b"a\n1\n", {"encoding": "a\0b"}, None, None, "cannot be read", "latin-1"),
@@ -78,7 +76,6 @@ def test_the_encoding_is_that_of_a_mark_or_said():
         (b"a, \n1,2\n", {}, 1, None, "column 2 of 2", "Give it a name"),
         (b'x\n1\n"1,234"\n', {}, 3, "x", '"1,234"', "--thousands ',' or --decimal"),
         (b"x;y\n1.234,5;2\n", {}, 2, "x", "1.234,5", "--thousands '.' --decimal ','"),
-        (b"x;y\n1 234;2\n", {}, 2, "x", "1 234", "--thousands ' '"),
         (b"x\n1\n-1e999\n", {}, 3, "x", "too large", "--text x"),
         (b"x\n0.0\n1e-999\n", {}, 3, "x", "too small", "--text x"),
         (b"x\nNA\n", {"numbers": ["x"]}, 2, "x", '"NA"', "--missing NA"),
@@ -152,17 +149,6 @@ def test_the_line_of_each_row_is_known():
     assert read_table(b"x\na\nb\n1\n").why_text == {}
     assert read_table(b'x,y\n1,"a\nb"\n\n2,c\n3,d\n').lines.tolist() == [2, 5, 6]
     assert read_table(b"sep=;\nx;y\n1;2\n").lines.tolist() == [3]
-
-
-@pytest.mark.parametrize("name", ["wine/winequality-red", "student/student-mat"])
-def test_real_files_are_read_as_pandas_reads_them(real_data, name):
-    path = real_data / f"{name}.csv"
-    if not path.exists():
-        pytest.skip(f"no {name} in RANKFAIR_DATA")
-    table, frame = read_table(path), pd.read_csv(path, sep=";")
-    assert table.names == tuple(frame.columns) and table.notes == ()
-    for column in frame:
-        assert table[column].tolist() == frame[column].tolist()
 
 
 def both(raw, **settings):

@@ -297,13 +297,12 @@ def _joined(parts: list[Table], roles: Roles) -> Table:
 
 def _refuse_other_columns(first: Table, other: Table, roles: Roles) -> None:
     """Raise if columns of two files differ in name, or in kind where they are used."""
-    cure = "All files must have the same columns."
-    for here, there in ((first, other), (other, first)):
-        for name in here.names:
+    for name in dict.fromkeys((*first.names, *other.names)):
+        for here, there in ((first, other), (other, first)):
             if name not in there.names:
                 reason = f"has no column {shown(name)}, which {here.source} has"
+                cure = "All files must have the same columns."
                 raise TableError(reason, cure, source=there.source)
-    for name in first.names:
         text = other.is_text(name)
         if first.is_text(name) != text and roles.uses(name):
             kinds = "text" if text else "numbers"
