@@ -89,7 +89,7 @@ def test_what_it_says_about_itself(tmp_path):
     assert found["achieved"]["group_auc_"] == {"1": None, "2": [0.0, 0.0]}
     assert found["bytes"] == path.stat().st_size
     penalty = describe_bytes(stored("objects"))["params"]["penalty"]
-    assert penalty == {"record": "Ridge", "beta": 0.5}
+    assert penalty == "Ridge(beta=0.5)"
 
 
 @pytest.mark.parametrize(

@@ -221,8 +221,6 @@ def as_json(value: Any) -> Any:
         return [as_json(each) for each in value]
     if isinstance(value, Mapping):
         return {str(as_json(key)): as_json(each) for key, each in value.items()}
-    if type(value) in _KINDS:
-        return {"record": type(value).__name__, **as_json(_own(value))}
     if isinstance(value, float) and not math.isfinite(value):
         return None
     return (
