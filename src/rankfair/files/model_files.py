@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 import os
-import re
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, TypeAlias, TypeVar
@@ -54,7 +53,6 @@ ACHIEVED = (
     *("status_", "rank_auc_", "group_auc_", "constraint_values_"),
     *("loo_auc_", "proxy_auc_", "n_unknown_"),
 )
-_ATTRIBUTE = re.compile(r"_?[a-z][a-z0-9_]*")
 # Which keywords scikit-learn is to hand on: a setting of a program, not of a model.
 _NOT_STORED = ("_metadata_request",)
 Read = TypeVar("Read")
@@ -295,9 +293,8 @@ def _opened(raw: bytes) -> tuple[Any, dict[str, Any]]:
     for name in params:
         demand(name in known, f"it has the setting {name[:40]!r}, not known here")
     for name in fitted:
-        ours = _ATTRIBUTE.fullmatch(name) and name not in known
-        ours = ours and not hasattr(cls, name)
-        demand(ours, f"it has the attribute {name[:40]!r}, not known here")
+        own = name not in known and not hasattr(cls, name)
+        demand(own, f"it has the attribute {name[:40]!r}, not known here")
     model = cls(**params)
     model.__dict__.update(fitted)
     for proofs in (_kinds, _sizes, _columns):

@@ -80,7 +80,7 @@ def onnx_bytes(model: Any) -> bytes:
         raise ImportError(said) from error
     graph = _Graph(onnx)
     names = [str(name) for name in layout.names]
-    graph.add_input("predictors", "DOUBLE", [None, len(names)])
+    graph.inputs.append(graph.value("predictors", "DOUBLE", [None, len(names)]))
     _lay(graph, model)
     proto = graph.finished(type(model).__name__)
     onnx.helper.set_model_props(proto, {"predictors": "\n".join(names)})
@@ -120,7 +120,7 @@ def _task_rows(graph: _Graph, labels: list[Any]) -> str:
         some = f"{shown(labels[0])} ({type(labels[0]).__name__})"
         reason = f"tasks has labels such as {some}, which ONNX cannot look up"
         raise ModelFileError(reason, f"Text and whole numbers can be. {BEFORE_FIT}")
-    graph.add_input("task", kind, [None])
+    graph.inputs.append(graph.value("task", kind, [None]))
     rows = {"values_int64s": list(range(len(labels))), "default_int64": len(labels)}
     where = {"domain": "ai.onnx.ml"}
     return graph.node("LabelEncoder", ["task"], "row", **keys, **rows, **where)
@@ -149,9 +149,6 @@ class _Graph:
     def value(self, name: str, kind: str, shape: list[int | None]) -> Any:
         number = getattr(self.onnx.TensorProto, kind)
         return self.onnx.helper.make_tensor_value_info(name, number, shape)
-
-    def add_input(self, name: str, kind: str, shape: list[int | None]) -> None:
-        self.inputs.append(self.value(name, kind, shape))
 
     def node(self, op: str, inputs: list[str], output: str, **settings: Any) -> str:
         made = self.onnx.helper.make_node(op, inputs, [output], **settings)
