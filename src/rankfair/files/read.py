@@ -123,19 +123,20 @@ def read_file(
     """Do the work of `read_table`; columns without a use stop nothing."""
     reading.check()
     raw, name = read_bytes(source, reading.max_bytes)
+    roles = roles or Roles()
     book, others = is_workbook(raw), ""
     if reading.sheet is not None and not book:
         of = "names a sheet of an Excel workbook (.xlsx)"
         raise InputError("sheet", of, f"{shown(name)}, which is none")
     try:
         if raw.startswith(b"PAR1"):
-            return replace(read_parquet(raw, reading), source=name)
+            return replace(read_parquet(raw, reading, roles), source=name)
         if book:
             rows, others = read_rows(raw, reading)
             sheet = cut(iter(rows), ",", reading)
         else:
             sheet = split(raw, reading)
-        table = _of_cells(sheet, reading, roles or Roles(), name)
+        table = _of_cells(sheet, reading, roles, name)
     except TableError as error:  # another sheet may be what is meant
         cure = f"{error.cure}." if str(error.cure)[-1:].isalnum() else str(error.cure)
         error.argument, error.cure = name, f"{cure} {others}".strip()

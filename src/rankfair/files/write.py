@@ -16,6 +16,7 @@ from rankfair.files.table import PLAIN, Table
 from rankfair.files.workbook import to_workbook
 from rankfair.input.disk import write_whole
 from rankfair.input.errors import TableError, printable
+from rankfair.input.frames import EXACT
 
 # Spreadsheets take these for the start of a formula; the last four are full-width.
 _STARTS = tuple("=+-@\t\r\n＝＋－＠")
@@ -135,7 +136,7 @@ def _numbers(column: NDArray[Any]) -> Any:
     import polars as pl
 
     known = column[~np.isnan(column)]
-    whole = (np.abs(known) < 2.0**53) & (known == np.trunc(known))
+    whole = (np.abs(known) < EXACT) & (known == np.trunc(known))
     whole &= ~(np.signbit(known) & (known == 0))
     numbers = pl.Series(column.astype(np.float64)).fill_nan(None)
     return numbers.cast(pl.Int64) if whole.all() else numbers
