@@ -1,5 +1,6 @@
 """What must hold for any bytes at the doors: used by hypothesis and by the fuzzers."""
 
+import codecs
 import csv
 import io
 import math
@@ -19,10 +20,8 @@ def text_of(raw, encoding=None):
     """Decode as the door says it does: a mark, else UTF-8."""
     if encoding is not None:
         return raw.decode("utf-8-sig" if encoding == "utf-8" else encoding)
-    for name in ("utf-32", "utf-16"):
-        marks = ("\ufeff".encode(f"{name}-le"), "\ufeff".encode(f"{name}-be"))
-        if raw.startswith(marks):
-            return raw.decode(name)
+    if raw.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return raw.decode("utf-16")
     return raw.decode("utf-8-sig")
 
 

@@ -5,21 +5,69 @@ import io
 import json
 import warnings
 import zipfile
+from functools import cache
 
 import numpy as np
 import pandas as pd
+import polars as pl
 
+from rankfair import MultiTaskRegressor, RankFairRegressor
+from rankfair.constraints import Mean, Rank
 from rankfair.datasets.synthetic import make_biased_tasks
 from rankfair.files.archive import DIGEST, META, signed
+from rankfair.files.model_files import model_bytes
+from rankfair.penalties import Ridge, Shared
+from rankfair.solvers import NCADMM, Tilt
 
 DATA = make_biased_tasks(4, 25, random_state=0)
 FRAME, Y = DATA.frame, DATA.target
 NAMED = {"tasks": "task", "sensitive_features": "z"}
+rng = np.random.default_rng(0)
+GROUPS = FRAME.assign(
+    z=rng.choice(["a", "b", "c"], len(FRAME)), age=rng.uniform(20, 70, len(FRAME))
+)
+PLAIN = FRAME.drop(columns="z")
+HALVES = FRAME.assign(half=np.arange(len(FRAME)) % 2)
+SHARED = {"tasks": "task", "penalty": "shared", "unseen": "shared"}
+PROTECTED = {"sensitive_features": ["z", "age"], "bins": 2}
+RECORDS = {
+    "penalty": Ridge(0.5),
+    "constraints": Rank(0.02),
+    "solver": Tilt(max_iter=40),
+}
+SEVERAL = {"penalty": Shared(0.5), "constraints": [Rank(0.03), Mean(0.1)]}
+ADMM = {"blind": False, "penalty": "task", "beta": 1.0, "solver": NCADMM(rho=0.5)}
+MODELS = {
+    "fair": (RankFairRegressor(0.1, **NAMED, blind=False), FRAME),
+    "line": (RankFairRegressor(0.1, **NAMED), FRAME),
+    "protected": (RankFairRegressor(tasks="task", **PROTECTED, blind=False), GROUPS),
+    "blind": (RankFairRegressor(tasks="task", **PROTECTED), GROUPS),
+    "no tasks": (MultiTaskRegressor(), PLAIN.drop(columns="task")),
+    "shared": (MultiTaskRegressor(**SHARED), PLAIN),
+    "several columns": (
+        RankFairRegressor(0.05, tasks=["task", "half"], sensitive_features="z"),
+        HALVES,
+    ),
+    "array": (MultiTaskRegressor(tasks=4), PLAIN.astype({"task": int}).to_numpy(float)),
+    "objects": (RankFairRegressor(**NAMED, **RECORDS), pl.from_pandas(FRAME)),
+    "admm": (RankFairRegressor(**NAMED, **ADMM), FRAME),
+    "list of objects": (RankFairRegressor(**NAMED, **SEVERAL), FRAME),
+}
 
 
-def several_groups():
-    rng = np.random.default_rng(0)
-    return FRAME.assign(z=rng.choice(["a", "b", "c"], len(FRAME)))
+@cache
+def fitted(name):
+    """Return a fitted model."""
+    model, X = MODELS[name]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # a few steps are enough here
+        return model.fit(X, Y)
+
+
+@cache
+def stored(name):
+    """Return the bytes of its file."""
+    return model_bytes(fitted(name))
 
 
 # What may stand in the place of anything: other types, marks, and marks of nonsense.

@@ -133,7 +133,7 @@ def test_numbers_are_cut_and_new_rows_read_alike(tmp_path):
     two = {"sensitive": ["age", "gender"], "task": None, "bins": 2, "blind": False}
     done = fitted(csv, tmp_path, **two, epsilon=[0.2])
     design, _ = ModelColumns.of_file(str(done.path))
-    assert design.roles.cut == ("age",)
+    assert design.cut == ["age"]
     table = predictions(done, csv, tmp_path)
     auc = rank_auc(None, table["prediction"], sensitive_features=table["gender"])
     assert auc == pytest.approx(done.model.group_auc_["gender"]["m"], abs=1e-12)

@@ -53,8 +53,7 @@ def test_new_rows_need_no_target_and_unknown_categories_are_counted(model, tmp_p
     [
         (
             {"gender": ["x"] * 5},
-            'has a group that {} was not fitted to: "x". It knows "f", "m". Fit again '
-            "with rows of such groups, or leave the cells empty",
+            'had "f", "m". Fit {} again with such rows, or leave the cells empty',
         ),
         ({"age": ['"30,5"'] * 5}, "--decimal"),
     ],

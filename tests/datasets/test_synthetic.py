@@ -80,7 +80,6 @@ def test_the_seed_and_the_sizes_decide_the_rows():
         ({"auc": 1.0}, "auc must be strictly between 0 and 1; got 1.0"),
         ({"signal": 1.5}, "signal must be a number in"),
         ({"task_spread": -0.1}, "task_spread must be a number ≥ 0"),
-        ({"backend": "arrow"}, "backend must be"),
     ],
 )
 def test_bad_arguments_are_named(arguments, sentence):

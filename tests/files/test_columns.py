@@ -77,12 +77,12 @@ def test_columns_may_have_to_be_numbers(tmp_path):
     assert load([str(path)], roles, PLAIN).is_text("code")
     table = load([str(path)], roles, Reading(numbers=("code",)))
     assert table["code"].tolist() == [7.0, 10.0]
-    for reading, said in (
-        (Reading(numbers=("code",), text=("code",)), 'numbers names column "code"'),
-        (Reading(numbers=("sex",)), 'numbers names column "sex"'),
-        (Reading(text=("pay",)), 'text names column "pay", but what it is'),
+    for reading, name in (
+        (Reading(numbers=("code",), text=("code",)), "code"),
+        (Reading(numbers=("sex",)), "sex"),
+        (Reading(text=("pay",)), "pay"),
     ):
-        with pytest.raises(ValueError, match=said):
+        with pytest.raises(TableError, match=f'"{name}" cannot be text and numbers'):
             load([str(path)], roles, reading)
 
 
@@ -203,10 +203,15 @@ def test_who_asks_for_an_identifier_gets_it(tmp_path):
     assert roles.predictors(table.names) == ("age", "education")
     assert left.notes == (
         'Not predicted from identifiers ("code", "n") and dates ("hired"): '
-        "--predictor code would take the column in.",
+        "--predictor code would take the column in. Make a number of a date, its year "
+        "for instance.",
     )
-    asked = replace(ROLES, kept=("hired", "n"))
-    _, roles = without_identifiers(table, asked, ["code"])
-    assert roles.predictors(table.names) == ("age", "education", "code", "n", "hired")
+    asked = replace(ROLES, kept=("n",))
+    left, roles = without_identifiers(table, asked, ["code"])
+    assert roles.predictors(table.names) == ("age", "education", "code", "n")
+    assert left.notes[-1] == (
+        'Not predicted from dates ("hired"): Make a number of a date, its year for '
+        "instance."
+    )
     only = replace(ROLES, features=("code",), kept=("n",))
     assert without_identifiers(table, only) == (table, only)

@@ -42,7 +42,7 @@ def sheets(draw, damages=0):
         quoting=draw(st.sampled_from([csv.QUOTE_MINIMAL, csv.QUOTE_ALL])),
     )
     writer.writerows([names, *rows])
-    encoding = draw(st.sampled_from(["utf-8"] * 5 + ["utf-8-sig", "utf-16", "utf-32"]))
+    encoding = draw(st.sampled_from(["utf-8"] * 5 + ["utf-8-sig", "utf-16"]))
     raw = stream.getvalue().encode(encoding)
     for _ in range(draw(st.integers(min(damages, 1), damages))):
         at = draw(st.integers(0, len(raw)))
@@ -55,37 +55,28 @@ def sheets(draw, damages=0):
 door = settings(max_examples=50)
 
 
-@door
-@given(sheets())
-@example(b"a,b\n1,2\n")
-@example(b"a\n\n1\n\n\n2\n")
-@example(b'a\n""\n1\n')
-@example(b"a,b\r\n1,2\r\n")
-def test_a_sound_file_is_read_as_the_csv_module_reads_it(raw):
-    found = check_table(raw)
-    if isinstance(found, Table):  # columns of text are kept to the letter
-        check_table(raw, text=found.names, delimiter=found.dialect.delimiter)
+ANY = st.one_of(st.binary(max_size=80), st.text(SIGNS, max_size=60).map(str.encode))
 
 
-@door
-@given(sheets(damages=3))
-@example(b"a,b\n1,1.5\n2,9007199390071993.0\n")
-@example(b"a,b\n1,1.5\n2,9007199390071992.0\n")
-@example(b"a,b\n1,1.5\n2,90071993900719e2\n")
-def test_a_damaged_file_is_refused_or_read_as_the_csv_module_reads_it(raw):
-    check_table(raw)
-
-
-@door
+@settings(max_examples=150)
 @given(
-    st.one_of(st.binary(max_size=80), st.text(SIGNS, max_size=60).map(str.encode)),
-    st.sampled_from([None, ",", ";", "|", "a"]),
+    st.one_of(sheets(), sheets(damages=3), ANY),
+    st.sampled_from([None, None, ",", ";", "|", "a"]),
 )
+@example(b"a,b\n1,2\n", None)
+@example(b"a\n\n1\n\n\n2\n", None)
+@example(b'a\n""\n1\n', None)
+@example(b"a,b\r\n1,2\r\n", None)
+@example(b"a,b\n1,1.5\n2,9007199390071993.0\n", None)
+@example(b"a,b\n1,1.5\n2,9007199390071992.0\n", None)
+@example(b"a,b\n1,1.5\n2,90071993900719e2\n", None)
 @example(b"a,b\n1,2\r3,4\n", None)
 @example(b"\xff\xfe", None)
 @example(b"PAR1", None)
-def test_any_bytes_are_refused_or_read_as_the_csv_module_reads_them(raw, delimiter):
-    check_table(raw, delimiter=delimiter)
+def test_a_file_is_refused_or_read_as_the_csv_module_reads_it(raw, delimiter):
+    found = check_table(raw, delimiter=delimiter)
+    if isinstance(found, Table):  # columns of text are kept to the letter
+        check_table(raw, text=found.names, delimiter=found.dialect.delimiter)
 
 
 def outcome(call):
@@ -132,8 +123,8 @@ def test_both_ways_to_cut_a_file_give_the_same_cells(rows, end):
 @pytest.mark.parametrize(
     "odd",
     [
-        *(b"", b"1,2\n", b"1,2,3,4\n", b"\n", b"1,2,3,4\n1,2\n", b"1,2\n1,2,3,4\n"),
-        *("é,2,3\n".encode(), b'"1",2,3\n', b"\xff,2,3\n", b"1,2,3"),
+        *(b"", b"\n", b"1,2\n", b"1,2\n\n", b"1,2,3,4\n", b"1,2,3", b"\xff,2,3\n"),
+        *(b"1,2,3,4\n1,2\n", b"1,2\n1,2,3,4\n", "é,2,3\n".encode(), b'"1",2,3\n'),
     ],
 )
 def test_a_file_of_which_some_columns_are_read_is_looked_at_whole(odd):

@@ -3,9 +3,7 @@
 import io
 import json
 import tracemalloc
-import warnings
 import zipfile
-from functools import cache
 from random import Random
 
 import numpy as np
@@ -15,26 +13,23 @@ from hypothesis import strategies as st
 
 from file_checks import check_model
 from rankfair import (
-    DecisionBoundaryCovariance,
     MultiTaskRegressor,
-    RankFairRegressor,
-    StratifiedEqualMeans,
     describe_model,
     load_model,
 )
 from rankfair.cli.describe import card_of, words_of
-from rankfair.files.archive import META, pack, unpack
+from rankfair.files.archive import DIGEST, META, pack, signed, unpack
 from rankfair.files.model_files import describe_bytes, model_bytes, model_of
 from rankfair.input.disk import write_whole
 from rankfair.input.errors import ModelFileError
 from saved import (
-    FRAME,
-    NAMED,
+    MODELS,
     OTHER_ARRAYS,
+    PLAIN,
     Y,
     mutated,
     own_rows,
-    several_groups,
+    stored,
     tampered,
     zipped,
 )
@@ -62,9 +57,8 @@ NO_ARRAY = "no .npy array"
 @pytest.mark.parametrize(
     ("name", "content", "said"),
     [
-        ("../evil.npy", b"", "no part of a model file"),
-        ("model.pkl", b"", "no part of a model file"),
-        ("arrays/7.npy", ONE, "not numbered one by one"),
+        ("../evil.npy", b"", "its members are not"),
+        ("arrays/7.npy", ONE, "its members are not"),
         ("arrays/0.npy", b"", NO_ARRAY),
         ("arrays/0.npy", HUGE, "bytes follow"),
         ("arrays/0.npy", ONE + b"more", "bytes follow"),
@@ -81,29 +75,13 @@ def test_a_forged_member_is_refused(name, content, said):
         model_of(tampered(RAW, {name: content}))
 
 
-PROTECTED = {"sensitive_features": ["z", "age"], "blind": False, "bins": 2}
-KINDS = {
-    "shared": (MultiTaskRegressor(tasks="task", penalty="shared", unseen="shared"), {}),
-    "arrays": (MultiTaskRegressor(), {"tasks": FRAME["task"].to_numpy()}),
-    "line": (RankFairRegressor(0.1, **NAMED), {}),
-    "strata": (StratifiedEqualMeans(**NAMED), {}),
-    "covariance": (DecisionBoundaryCovariance(**NAMED), {}),
-    "protected": (RankFairRegressor(0.1, tasks="task", **PROTECTED), {}),
-}
+FITTED_TO_ARRAYS = MultiTaskRegressor().fit(PLAIN[["x1", "x2"]], Y, tasks=PLAIN["task"])
 
 
-@cache
 def saved(name):
-    if name == "small":
-        return RAW
-    model, passed = KINDS[name]
-    frame = FRAME.astype(float)
-    if name == "protected":
-        ages = np.random.default_rng(0).uniform(20, 70, len(FRAME))
-        frame = several_groups().assign(age=ages)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # a few steps are enough here
-        return model_bytes(model.fit(frame, Y, **passed))
+    if name == "arrays":
+        return model_bytes(FITTED_TO_ARRAYS)
+    return RAW if name == "small" else stored(name)
 
 
 GONE = object()
@@ -122,6 +100,11 @@ def forged(raw, path, value):
     return tampered(raw, {}, body)
 
 
+def test_what_is_no_number_in_json_is_not_known():
+    found = describe_bytes(forged(RAW, ("extra",), {"a": [np.nan, np.inf]}))
+    assert found["extra"] == {"a": [None, None]}
+
+
 N_ITER, COEF = ("fitted", "n_iter_"), ("fitted", "coef_")
 LAYOUT = ("fitted", "_layout", "$record", 1)
 NOTHING = "stands for nothing known here"
@@ -129,6 +112,8 @@ ENCODERS = (*LAYOUT, "protected")
 FIRST = (*ENCODERS, "$tuple", 0, "$record", 1)
 LINE = ("fitted", "_trade_off", "$record", 1)
 INF = {"$float": "inf"}
+MARKS = [{"$what": 1}, {"$array": -1}, {"$tuple": 3}, {"$float": "1"}, {"$date": 3}]
+MARKS += [{"$scalar": ["object", 1]}, {"$record": ["os.system", {}]}]
 # Which model, where in its description, what is put there, and what is said of it.
 FORGERIES = [
     ("small", ("estimator",), "os.system", "it holds a 'os.system'"),
@@ -139,13 +124,7 @@ FORGERIES = [
     ("small", COEF, None, "coef_ is of another type"),
     ("small", COEF, {"$array": 99}, "unsound"),
     ("small", COEF, {"$array": 0, "$b": 1}, NOTHING),
-    ("small", N_ITER, {"$what": 1}, NOTHING),
-    ("small", N_ITER, {"$array": -1}, NOTHING),
-    ("small", N_ITER, {"$tuple": 3}, NOTHING),
-    ("small", N_ITER, {"$float": "1"}, NOTHING),
-    ("small", N_ITER, {"$scalar": ["object", 1]}, NOTHING),
-    ("small", N_ITER, {"$date": 3}, NOTHING),
-    ("small", N_ITER, {"$record": ["os.system", {}]}, NOTHING),
+    *[("small", N_ITER, mark, NOTHING) for mark in MARKS],
     ("small", N_ITER, {"$decimal": "x"}, "unsound"),
     ("small", N_ITER, {"$dict": [[[], 1]]}, "unsound"),
     ("small", N_ITER, {"$record": ["ridge", {"beta": "a"}]}, "beta of a ridge"),
@@ -155,12 +134,14 @@ FORGERIES = [
     ("small", ("fitted", "shared_coef_"), "<coef_>", "shared_coef_ should be"),
     ("small", ("fitted", "shared_intercept_"), INF, "shared_intercept_ should"),
     ("small", ("fitted", "feature_names_in_"), {"$objects": ["a"]}, "names of columns"),
-    ("small", ("fitted", "feature_names_in_"), {"$objects": ["a", 1]}, "are no text"),
+    ("small", ("fitted", "feature_names_in_"), {"$objects": ["a", 1]}, "are unsound"),
     ("small", (*LAYOUT, "tasks"), {"$objects": [1, 1]}, "tasks of a layout"),
     ("small", (*LAYOUT, "tasks"), {"$objects": [1]}, "coef_ should be"),
     ("small", (*LAYOUT, "predictors"), {"$tuple": [-1]}, "not there"),
-    ("small", (*LAYOUT, "predictors"), {"$tuple": [1]}, "reads a column twice"),
-    ("small", (*LAYOUT, "task_columns"), {"$tuple": []}, "neither tasks nor predict"),
+    ("small", (*LAYOUT, "predictors"), {"$tuple": [1]}, "not use each of them once"),
+    ("small", (*LAYOUT, "task_columns"), {"$tuple": []}, "not use each of them once"),
+    ("small", (*LAYOUT, "unused"), {"$tuple": [1]}, "not use each of them once"),
+    ("small", ("fitted", "n_features_in_"), 10**12, "not there"),
     ("small", (*LAYOUT, "extra"), 1, "unsound"),
     ("protected", ENCODERS, None, "protected of a layout"),
     ("protected", ENCODERS, {"$tuple": []}, "differ in number"),
@@ -169,16 +150,13 @@ FORGERIES = [
     ("protected", (*FIRST, "labels"), {"$objects": ["a"]}, "one label only"),
     ("protected", (*FIRST, "labels"), {"$objects": ["a"] * 2}, "labels of a group_enc"),
     ("protected", (*LAYOUT, "predictors"), {"$tuple": []}, "no predictors"),
-    ("protected", (*LAYOUT, "task_columns"), None, "does not read which"),
+    ("arrays", (*LAYOUT, "task_columns"), None, "does not read which"),
     ("protected", ("fitted", "tasks_"), GONE, "lacks tasks_"),
-    ("protected", ("fitted", "bin_edges_"), GONE, "lacks bin_edges_"),
     ("protected", ("fitted", "status_"), 3, "status_"),
     ("protected", ("fitted", "tasks_"), {"$objects": ["p", "q"]}, "tasks_ are not"),
     ("protected", ("fitted", "predictors_"), {"$objects": []}, "predictors_ are not"),
     ("protected", ("params", "epsilon"), -1.0, "a setting of it is unsound"),
-    ("protected", ("params", "tasks"), {"a": 1}, "setting of it .*names no column"),
-    ("strata", ("params", "n_strata"), 0, "a setting of it is unsound"),
-    ("covariance", ("params", "method"), "guess", "a setting of it is unsound"),
+    ("line", LINE[:2], 3, "_trade_off is of another type"),
     ("line", (*LINE, "table"), None, "no table"),
     ("line", (*LINE, "table"), "<intercept>", "no table"),
     ("line", (*LINE, "coef"), "<intercept>", "coef of its line"),
@@ -192,8 +170,8 @@ def test_a_forged_description_is_refused(name, path, value, said):
         model_of(forged(saved(name), path, value))
 
 
-def with_meta(text, kind=zipfile.ZIP_STORED, name=META):
-    return zipped([(name, text)], kind)
+def with_meta(text, kind=zipfile.ZIP_STORED):
+    return zipped([(META, text)], kind)
 
 
 GOOD = {"format": "rankfair-model", "version": 3}
@@ -204,19 +182,16 @@ GOOD = {"format": "rankfair-model", "version": 3}
     [
         (b"", "no zip archive"),
         (b"\x80\x04K\x01.", "pickle"),
-        (b"PK\x03\x04 and no more", "damaged or cut"),
-        (with_meta("", name="a.txt"), "no part of a model file"),
-        (zipped([("arrays/0.npy", ONE)]), r"no meta\.json"),
-        (zipped([(META, "")] * 2), "twice"),
+        (b"PK\x03\x04 and no more", "its checksum differs"),
+        (signed(b"PK\x03\x04" + bytes(DIGEST)), "unsound, .*BadZipFile"),
+        (zipped([("arrays/0.npy", ONE)]), "its members are not"),
+        (zipped([(META, "")] * 2), "its members are not"),
         (zipped([(f"arrays/{i}.npy", "") for i in range(1001)]), "1001 members"),
         (with_meta("{}", zipfile.ZIP_DEFLATED), "is compressed"),
         (with_meta("{")[:-1] + b"x", "its checksum differs"),
         (with_meta("{"), "not sound JSON"),
         (with_meta(b"\xff"), "not sound JSON"),
         (with_meta("[" * 100_000), "not sound JSON"),
-        (with_meta('{"a": 1, "a": 2}'), "twice in one object"),
-        (with_meta('{"a": NaN}'), "holds NaN"),
-        (with_meta('{"a": 1e999}'), "holds 1e999"),
         (with_meta("[]"), "does not say"),
         (with_meta(json.dumps({**GOOD, "version": 2})), "version 2; this release r"),
         (with_meta(json.dumps({**GOOD, "version": True})), "version True"),
@@ -234,20 +209,18 @@ def test_another_file_is_refused_with_the_reason(tmp_path, raw, said):
 
 
 def test_sizes_that_lie_and_bombs_are_refused(tmp_path):
-    with pytest.raises(ModelFileError, match="is compressed"):
-        model_of(with_meta(b" " * (5 << 20), zipfile.ZIP_DEFLATED))
     with pytest.raises(ModelFileError, match="larger than 67,108,864 bytes"):
         model_of(with_meta(b" " * (65 << 20)))
     # In the directory at the end the sizes of a member are at 20 and 24.
     place = RAW.index(b"PK\x01\x02")
     for at, put, said in (
         (20, (10**8).to_bytes(4, "little") * 2, "larger than the file"),
-        (24, bytes([RAW[place + 24] ^ 1]), "size it declares"),
+        (24, bytes([RAW[place + 24] ^ 1]), "unsound"),
         (8, bytes([RAW[place + 8] | 1]), "encrypted"),
     ):
         lie = RAW[: place + at] + put + RAW[place + at + len(put) :]
         with pytest.raises(ModelFileError, match=said):
-            model_of(lie)
+            model_of(signed(lie))
     path = write_whole(tmp_path / "a.rankfair", RAW)
     with pytest.raises(ModelFileError, match=r"larger than .* 100 bytes"):
         load_model(path, max_bytes=100)
@@ -259,7 +232,7 @@ def test_sizes_that_lie_and_bombs_are_refused(tmp_path):
 
 
 @settings(max_examples=120)
-@given(name=st.sampled_from([*KINDS]), seed=st.integers(0, 2**32))
+@given(name=st.sampled_from(["arrays", *MODELS]), seed=st.integers(0, 2**32))
 def test_whatever_is_forged_is_refused_or_works(name, seed):
     random, raw = Random(seed), saved(name)
     body, arrays = unpack(raw)
@@ -281,11 +254,8 @@ def test_whatever_is_forged_is_refused_or_works(name, seed):
     assert model_of(model_bytes(model)).get_params().keys() == model.get_params().keys()
 
 
-@pytest.mark.parametrize("n", [500, 10])
-def test_long_labels_take_the_room_of_their_letters(n):
-    """One label is long, or each of them."""
-    labels = [f"{i:03}" + "z" * 100_000 * (n == 10) for i in range(n)] + ["z" * 100_000]
-    letters = sum(map(len, labels))
+def test_long_labels_take_the_room_of_their_letters():
+    labels = [f"{i:03}" for i in range(500)] + ["z" * 100_000]
     tasks = np.array(labels, object).repeat(2)
     X, y = np.arange(len(tasks))[:, None] % 3.0, np.arange(len(tasks)) % 5.0
     tracemalloc.start()
@@ -296,6 +266,7 @@ def test_long_labels_take_the_room_of_their_letters(n):
         most = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
+    letters = sum(map(len, labels))
     assert len(raw) < 3 * letters + 100_000
     assert most < 20 * letters + 10_000_000
     predicted = again.predict(X, tasks=tasks)

@@ -7,7 +7,8 @@ import polars as pl
 import pyarrow.parquet
 import pytest
 
-from rankfair.files.read import read_file, read_table
+from rankfair.files.columns import Roles
+from rankfair.files.read import load, read_file, read_table
 from rankfair.files.table import Reading
 from rankfair.input.errors import TableError
 
@@ -70,17 +71,30 @@ def test_digits_are_not_lost():
         (parquet_bytes(x=[[1], [2]]), {}, "neither numbers nor text"),
         (parquet_bytes(x=[b"a"]), {}, "neither numbers nor text"),
         (parquet_bytes(x=["a"]), {"numbers": ["x"]}, "not numbers"),
-        (parquet_bytes(x=[float("inf")]), {}, "row 1 is infinite"),
+        (parquet_bytes(x=[float("inf")]), {}, "is infinite in row 1"),
         (parquet_bytes(x=pl.Series([], dtype=pl.Float64)), {}, "no rows"),
         (parquet_bytes(**{" ": [1]}), {}, "has no name"),
         (parquet_bytes(pay=[1]), {"text": ["Pay"]}, 'mean "pay"'),
         (parquet_bytes(pay=[1]), {"columns": ["Pay"]}, 'mean "pay"'),
         (b"PAR1 and then nothing", {}, "damaged Parquet"),
+        (SOUND[: len(SOUND) // 2], {}, "damaged Parquet"),
     ],
 )
 def test_what_cannot_be_read_is_named(raw, settings, said):
     with pytest.raises(TableError, match=said):
         read_table(raw, **settings)
+
+
+def test_columns_that_are_not_used_stop_nothing(tmp_path):
+    odd = {"l": [[1], [2]], "i": [float("inf"), 1.0]}
+    (tmp_path / "a.parquet").write_bytes(parquet_bytes(x=[1.0, 2.0], y=[3, 4], **odd))
+    files = [str(tmp_path / "a.parquet")]
+    for roles in (Roles("y", drop=("l", "i")), Roles("y", features=("x",))):
+        table = load(files, roles, Reading())
+        assert table.names == ("x", "y")
+        assert table.notes[0].startswith('Left out column "l", which holds List')
+    with pytest.raises(TableError, match='column "i": is infinite in row 1'):
+        load(files, Roles("y", drop=("l",)), Reading())
 
 
 def test_columns_of_the_same_name(reader):
@@ -106,12 +120,6 @@ def test_without_polars_it_says_so(monkeypatch):
     monkeypatch.setitem(sys.modules, "polars", None)
     with pytest.raises(TableError, match="needs polars"):
         read_table(SOUND)
-
-
-@pytest.mark.parametrize("cut", [4, 40, len(SOUND) // 2, len(SOUND) - 1])
-def test_a_cut_file_is_refused(cut):
-    with pytest.raises(TableError):
-        read_table(SOUND[:cut])
 
 
 def test_a_panic_of_polars_is_a_damaged_file(monkeypatch, reader):

@@ -7,8 +7,9 @@ import numpy as np
 import openpyxl
 import pytest
 
-from rankfair.files.read import read_table
-from rankfair.files.table import Table
+from rankfair.files.columns import Roles
+from rankfair.files.read import load, read_table
+from rankfair.files.table import Reading, Table
 from rankfair.files.write import write_table
 from rankfair.input.errors import InputError, TableError
 
@@ -47,7 +48,7 @@ def test_cells_are_what_a_csv_file_would_hold():
     assert 'line 3: "Pay 2024"' in note
 
 
-def test_a_sheet_is_named_or_the_first():
+def test_a_sheet_is_named_or_the_first(tmp_path):
     raw = workbook(a=[["x"], [1]], b=[["y"], [2]])
     first, other = read_table(raw), read_table(raw, sheet="b")
     assert (first.names, other.names) == (("x",), ("y",))
@@ -55,6 +56,17 @@ def test_a_sheet_is_named_or_the_first():
         'Read the first sheet. The workbook has "a", "b". --sheet names another.',
     )
     assert other.notes == ()
+    raw = workbook(a=[["x"], ["?"]], b=[["y"], [2]])
+    file = tmp_path / "a.xlsx"
+    file.write_bytes(raw)
+    for call in (
+        lambda: read_table(raw, numbers=["y"]),
+        lambda: read_table(raw, numbers=["x"]),
+        lambda: load([str(file)], Roles(features=("y",)), Reading()),
+        lambda: load([str(file)], Roles(drop=("y",)), Reading()),
+    ):
+        with pytest.raises(TableError, match=r'The workbook has "a", "b"\. --sheet'):
+            call()
     with pytest.raises(InputError, match=r'got "c"\. The workbook has "a", "b"\.'):
         read_table(raw, sheet="c")
     with pytest.raises(InputError, match="names a sheet of an Excel workbook"):

@@ -127,7 +127,7 @@ def _read(found: dict[str, Any]) -> tuple[str, dict[str, Any], dict[str, Facts]]
         data.append(("rows fitted", f"{report['n_rows']:,}"))
     columns: dict[str, list[Any]] = {}
     for each in found["columns"]:
-        columns.setdefault(f"{each['role']}, {each['type']}", []).append(each["name"])
+        columns.setdefault(each["role"], []).append(each["name"])
     data += [(role, _listed(names)) for role, names in columns.items()]
     tasks = [*(found["tasks"] or ())]
     if params.get("tasks") is not None or tasks not in ([], [0]):

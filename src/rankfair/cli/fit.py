@@ -31,7 +31,6 @@ from rankfair.cli.verdict import (
     verdict_of,
 )
 from rankfair.engines.streams import n_rows_of, open_parquet, stream
-from rankfair.files.columns import Roles
 from rankfair.files.encoding import ModelColumns
 from rankfair.files.model_files import save_model
 from rankfair.files.read import files_of
@@ -353,8 +352,9 @@ def _fit_folder(asked: FitCommand, folder: str, on_step: OnStep) -> Fitted:
     kinds = _number_columns(files_of(folder)[0])
     check_names((*roles.named, *(roles.features or ()), *roles.drop), [*kinds], folder)
     predictors = roles.predictors(tuple(kinds))
-    numbers = tuple(n for n in (*roles.sensitive, *roles.tasks) if kinds[n])
-    labels = Roles(roles.target, roles.sensitive, roles.tasks, cut=numbers)
+    numbers = [name for name in (*roles.sensitive, *roles.tasks) if kinds[name]]
+    labels = [*roles.sensitive], [*roles.tasks], numbers
+    columns = ModelColumns(roles.target, *labels, [*predictors], {})
     rows = stream(
         files_of(folder),
         target=roles.target,
@@ -365,7 +365,7 @@ def _fit_folder(asked: FitCommand, folder: str, on_step: OnStep) -> Fitted:
         on_rows=on_step,
     )
     model = asked.regressor().fit(rows)
-    path = _save(asked, model, ModelColumns(labels, predictors, {}).to_dict())
+    path = _save(asked, model, columns.to_dict())
     written = tuple(filter(None, [path]))
     return Fitted(
         model=model, path=path, n_rows=rows.n_rows, notes=(NO_REPORT,), written=written

@@ -28,7 +28,6 @@ def load_crime(
     data_home: str | os.PathLike[str] | None = None,
     *,
     biased: bool = False,
-    backend: base.Backend = "auto",
 ) -> base.Dataset:
     """Load Crime: 41652 rows, 801 tracts of 52 weeks, 14 features.
 
@@ -42,8 +41,6 @@ def load_crime(
     biased : bool
         Must be False: the paper puts no bias into this dataset. The argument exists so
         that all four loaders can be called alike.
-    backend : {"auto", "pandas", "polars"}
-        The library of `Dataset.frame`.
 
     Returns
     -------
@@ -77,5 +74,4 @@ def load_crime(
         biased=False,
         period=columns[PERIOD].astype(np.int64),
         period_name=PERIOD,
-        backend=backend,
     )

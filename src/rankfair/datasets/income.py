@@ -6,7 +6,6 @@ import numpy as np
 
 from rankfair.datasets import base
 from rankfair.datasets.synthetic import raise_lowest
-from rankfair.input.errors import InputError, check_number
 
 FILES = (
     base.DataFile(
@@ -25,6 +24,7 @@ FEATURES = (
 )
 # Wade Hampton became Kusilvak and Shannon became Oglala Lakota: one county, two codes.
 RENAMED = {"02270": "02158", "46113": "46102"}
+CUT = 8.8  # percent of the population: where it is Black above that is group A
 FACTOR, BIASED_AUC = 1.75, 0.815
 LICENCE = "public domain (US federal statistics: ACS, PEP, LAUS, BEA)"
 DESCRIPTION = (
@@ -42,8 +42,6 @@ def load_income(
     data_home: str | os.PathLike[str] | None = None,
     *,
     biased: bool = True,
-    cut: float = 8.8,
-    backend: base.Backend = "auto",
 ) -> base.Dataset:
     """Load Income: 9426 rows, 3142 counties of 3 years, 15 features.
 
@@ -57,10 +55,6 @@ def load_income(
     biased : bool
         Raise group A's target by 75 %, lowest incomes first, until P(A above B) is
         0.815. Nothing in it is random.
-    cut : float
-        Group A are rows whose Black share of the population, in percent, is above it.
-    backend : {"auto", "pandas", "polars"}
-        The library of `Dataset.frame`.
 
     Returns
     -------
@@ -77,9 +71,7 @@ def load_income(
     columns = base.read_columns(base.find_files("income", FILES, data_home))
     counties = np.array([RENAMED.get(code, code) for code in columns[TASK].tolist()])
     target = base.fill(base.numbers(columns[TARGET]), counties)
-    in_a = base.numbers(columns[SHARE]) > check_number("cut", cut, 0.0, 100.0)
-    if in_a.all() or not in_a.any():
-        raise InputError("cut", "must leave two groups to compare", f"{cut!r}")
+    in_a = base.numbers(columns[SHARE]) > CUT
     if biased:
         target = raise_lowest(target, in_a, FACTOR, BIASED_AUC)
     return base.Dataset(
@@ -100,5 +92,4 @@ def load_income(
         biased=biased,
         period=columns[PERIOD].astype(np.int64),
         period_name=PERIOD,
-        backend=backend,
     )

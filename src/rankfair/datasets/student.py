@@ -22,7 +22,6 @@ FILES = (
 )
 N_TASKS, N_PER_TASK = 36, 29
 TARGET, SENSITIVE = "G3", "sex"
-GRADES = ("G1", "G2")
 CATEGORIES = (
     *("school", "address", "famsize", "Pstatus", "Mjob", "Fjob", "reason"),
     *("guardian", "schoolsup", "famsup", "paid", "activities", "nursery"),
@@ -45,10 +44,8 @@ def load_student(
     data_home: str | os.PathLike[str] | None = None,
     *,
     biased: bool = True,
-    grades: bool = True,
     random_state: RandomState = 0,
     download: bool = True,
-    backend: base.Backend = "auto",
 ) -> base.Dataset:
     """Load Student Performance: 1044 rows, 36 tasks of 29, male against female.
 
@@ -61,17 +58,11 @@ def load_student(
     data_home : path or None
     biased : bool
         Multiply the target by 1.75 for a random 80 % of the males, as the paper's data.
-    grades : bool
-        Keep the earlier grades G1 and G2 among the features, as the paper's count of 31
-        columns implies. They explain most of G3; without them the problem is harder and
-        nearer to a prediction made at the start of the year.
     random_state : int, numpy Generator or None
         Deals the rows to tasks and chooses the raised ones. The tasks do not depend on
         `biased`.
     download : bool
         Whether missing files may be fetched.
-    backend : {"auto", "pandas", "polars"}
-        The library of `Dataset.frame`.
 
     Returns
     -------
@@ -87,8 +78,6 @@ def load_student(
     paths = base.find_files("student", FILES, data_home, download=download)
     columns = base.read_columns(paths, delimiter=";")
     target, sex = base.numbers(columns.pop(TARGET)), columns.pop(SENSITIVE)
-    if not grades:
-        columns = {name: columns[name] for name in columns if name not in GRADES}
     features = _encode(columns)
     deal_rng, bias_rng = generator(random_state).spawn(2)
     if biased:
@@ -107,7 +96,6 @@ def load_student(
         description=DESCRIPTION,
         licence=LICENCE,
         biased=biased,
-        backend=backend,
     )
 
 

@@ -9,7 +9,7 @@ from statistics import NormalDist
 import numpy as np
 from numpy.typing import NDArray
 
-from rankfair.datasets.base import Backend, Dataset
+from rankfair.datasets.base import Dataset
 from rankfair.input.arrays import Floats
 from rankfair.input.errors import (
     InputError,
@@ -101,7 +101,6 @@ def make_biased_tasks(
     signal: float = 0.67,
     task_spread: float = 0.2,
     random_state: RandomState = None,
-    backend: Backend = "auto",
 ) -> Dataset:
     """Draw rows whose target ranks group A above group B with a given AUC.
 
@@ -126,8 +125,6 @@ def make_biased_tasks(
     task_spread : float
         Standard deviation, in radians, of the angle θ_j: how much tasks differ.
     random_state : int, numpy Generator or None
-    backend : {"auto", "pandas", "polars"}
-        The library of `Dataset.frame`.
 
     Returns
     -------
@@ -177,7 +174,6 @@ def make_biased_tasks(
         licence="none: made on the spot",
         biased=auc != 0.5,
         fair_score=_standardise(seen, like=y),
-        backend=backend,
     )
 
 

@@ -37,7 +37,6 @@ def load_wine(
     biased: bool = True,
     random_state: RandomState = 0,
     download: bool = True,
-    backend: base.Backend = "auto",
 ) -> base.Dataset:
     """Load Wine Quality: 6497 rows, 89 tasks of 73, 11 features, red against white.
 
@@ -54,8 +53,6 @@ def load_wine(
         `biased`.
     download : bool
         Whether missing files may be fetched.
-    backend : {"auto", "pandas", "polars"}
-        The library of `Dataset.frame`.
 
     Returns
     -------
@@ -89,5 +86,4 @@ def load_wine(
         description=DESCRIPTION,
         licence=LICENCE,
         biased=biased,
-        backend=backend,
     )

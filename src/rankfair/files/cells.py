@@ -9,7 +9,6 @@ from collections import Counter
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import cached_property
-from operator import itemgetter
 from typing import Any
 from unicodedata import category
 
@@ -109,22 +108,26 @@ class _NumberCells:
     def sign(self) -> str:
         """The currency or percent sign of most known cells, which all have to have."""
         signs = Counter(_signed(cell)[0] for cell in self.known)
-        sign, count = max(signs.items(), key=itemgetter(1), default=("", 0))
-        return sign if 2 * count > len(self.known) else ""
+        most = next(iter(signs.most_common(1)), ("", 0))
+        return most[0] if 2 * most[1] > len(self.known) else ""
 
     @cached_property
-    def fits(self) -> dict[str, bool]:
-        """Whether each known cell is a number, with the sign of the column."""
-        pattern, parts = self.reading.pattern, map(_signed, self.known)
-        fit = (sign == self.sign and pattern.fullmatch(rest) for sign, rest in parts)
-        return dict(zip(self.known, map(bool, fit), strict=True))
+    def plain(self) -> dict[str, str]:
+        """The known cells that are numbers, as `float` takes them."""
+        found, thousands = {}, self.reading.thousands or ""
+        for cell in self.known:
+            sign, rest = _signed(cell)
+            if sign == self.sign and self.reading.pattern.fullmatch(rest):
+                bare = rest.replace(thousands, "")
+                found[cell] = bare.replace(self.reading.decimal, ".")
+        return found
 
     def numbers(self) -> tuple[Floats | None, str]:
         """Return the numbers and a note on their sign, or None and why not."""
-        odd = [cell for cell, fits in self.fits.items() if not fits]
+        odd = [cell for cell in self.known if cell not in self.plain]
         if odd:
             return None, self._not_numbers(odd)
-        plain = {cell: self._plain(cell) for cell in self.known}
+        plain = self.plain
         values = {cell: float(text) for cell, text in plain.items()}
         problems, texts = [], []
         for cell, value in values.items():
@@ -145,13 +148,11 @@ class _NumberCells:
         if texts:
             return None, self._as_text(*texts[0])
         found = np.array([values.get(cell, np.nan) for cell in self.bare], float)
-        return found[self.codes], self._on_sign(plain)
+        return found[self.codes], self._on_sign() if self.sign else ""
 
-    def _on_sign(self, plain: dict[str, str]) -> str:
+    def _on_sign(self) -> str:
         """Say that numbers were read without their sign, with an example."""
-        if not self.sign:
-            return ""
-        cell, number = next(iter(plain.items()))
+        cell, number = next(iter(self.plain.items()))
         return (
             f"Read column {quoted(self.name)} without the sign {self.sign} that all "
             f"its cells have: {quoted(cell)} as {number}."
@@ -161,13 +162,6 @@ class _NumberCells:
         """Return a cell without the sign of the column."""
         sign, rest = _signed(cell)
         return rest if sign == self.sign else cell
-
-    def _plain(self, cell: str) -> str:
-        """Return a number as `float` takes it."""
-        cell = self._unsigned(cell)
-        if self.reading.thousands is not None:
-            cell = cell.replace(self.reading.thousands, "")
-        return cell.replace(",", ".") if self.reading.decimal == "," else cell
 
     def _as_text(self, cell: str, why: str) -> str:
         """Say that the column is text, for what one cell has."""
@@ -243,7 +237,7 @@ class _NumberCells:
         """Say what stopped a column of numbers, if most of its cells are numbers."""
         counts = np.bincount(self.codes, minlength=len(self.bare)).tolist()
         filled = [it for it in zip(self.bare, counts, strict=True) if it[0]]
-        plain = sum(count for cell, count in filled if self.fits.get(cell))
+        plain = sum(count for cell, count in filled if cell in self.plain)
         if 2 * plain <= sum(count for _, count in filled):
             return ""
         cure = "Does it mean that the value is not known? Say --missing"

@@ -10,7 +10,7 @@ import datetime
 import math
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import fields
+from dataclasses import dataclass, field, fields
 from decimal import Decimal
 from numbers import Integral, Real
 from types import UnionType
@@ -91,6 +91,7 @@ def _fits_array(value: NDArray[Any], scalar: Any) -> bool:
     return labels and len(find_labels([value], "labels")[1]) == len(value)
 
 
+@dataclass
 class Encoder:
     """Turn values into JSON; arrays are put aside in ``arrays``.
 
@@ -100,53 +101,45 @@ class Encoder:
     {'$tuple': [1, {'$float': 'nan'}]}
     """
 
-    def __init__(self) -> None:
-        self.arrays: list[NDArray[Any]] = []
+    arrays: list[NDArray[Any]] = field(default_factory=list)
 
     def encode(self, value: Any, where: str) -> Any:
         """Return a value as JSON; ``where`` names it in an error."""
-        if value is None or type(value) in (bool, int):
-            return value
-        if isinstance(value, str):  # also np.str_
-            return str(value)
-        if isinstance(value, np.generic) and value.dtype.name in _SCALARS:
-            return {"$scalar": [value.dtype.name, self.encode(value.item(), where)]}
-        if type(value) is float:
-            return value if math.isfinite(value) else {"$float": repr(value)}
-        if isinstance(value, np.ndarray):
-            return self._array(value, where)
-        if isinstance(value, list):
-            return self._each(value, where)
-        if type(value) is tuple:
-            return {"$tuple": self._each(value, where)}
-        if isinstance(value, Mapping):
-            return self._mapping(value, where)
-        if isinstance(value, Decimal):
-            return {"$decimal": str(value)}
-        # A pandas Timestamp is a datetime, and equal to it, unless it has nanoseconds.
-        if isinstance(value, datetime.date) and not getattr(value, "nanosecond", 0):
-            timed = isinstance(value, datetime.datetime)
-            return {"$datetime" if timed else "$date": value.isoformat()}
-        if type(value) in _KINDS:
-            parts = {k: self.encode(v, f"{where}.{k}") for k, v in _own(value).items()}
-            return {"$record": [_KINDS[type(value)], parts]}
-        raise _refuse(value, where)
-
-    def _each(self, values: Any, where: str) -> list[Any]:
-        return [self.encode(value, where) for value in values]
-
-    def _mapping(self, value: Mapping[Any, Any], where: str) -> Any:
-        if all(type(key) is str and not key.startswith("$") for key in value):
-            return {k: self.encode(v, f"{where}[{k!r}]") for k, v in value.items()}
-        return {"$dict": [self._each(pair, where) for pair in value.items()]}
-
-    def _array(self, value: NDArray[Any], where: str) -> Any:
-        if value.dtype.kind in "biuf" and value.dtype.itemsize <= 8:
-            self.arrays.append(value)
-            return {"$array": len(self.arrays) - 1}
-        if value.dtype.kind not in "UO" or value.ndim != 1:
+        match value:
+            case None | int():
+                return value
+            case str():  # also np.str_
+                return str(value)
+            case np.generic() if value.dtype.name in _SCALARS:
+                return {"$scalar": [value.dtype.name, self.encode(value.item(), where)]}
+            case float():
+                return value if math.isfinite(value) else {"$float": repr(value)}
+            case np.ndarray() if value.dtype.kind in "biuf" and value.itemsize <= 8:
+                self.arrays.append(value)
+                return {"$array": len(self.arrays) - 1}
+            case np.ndarray() if value.dtype.kind in "UO" and value.ndim == 1:
+                return {"$objects": self.encode(value.tolist(), where)}
+            case list():
+                return [self.encode(each, where) for each in value]
+            case tuple():
+                return {"$tuple": self.encode([*value], where)}
+            case Mapping():
+                if all(type(key) is str and not key.startswith("$") for key in value):
+                    return {
+                        k: self.encode(v, f"{where}[{k!r}]") for k, v in value.items()
+                    }
+                pairs = [[*pair] for pair in value.items()]
+                return {"$dict": self.encode(pairs, where)}
+            case Decimal():
+                return {"$decimal": str(value)}
+            # A pandas Timestamp is a datetime, and equal to it, but for nanoseconds.
+            case datetime.date() if not getattr(value, "nanosecond", 0):
+                timed = isinstance(value, datetime.datetime)
+                return {"$datetime" if timed else "$date": value.isoformat()}
+        if type(value) not in _KINDS:
             raise _refuse(value, where)
-        return {"$objects": self._each(value.tolist(), where)}
+        parts = {k: self.encode(v, f"{where}.{k}") for k, v in _own(value).items()}
+        return {"$record": [_KINDS[type(value)], parts]}
 
 
 def _own(record: Any) -> dict[str, Any]:
@@ -228,8 +221,6 @@ def as_json(value: Any) -> Any:
         return [as_json(each) for each in value]
     if isinstance(value, Mapping):
         return {str(as_json(key)): as_json(each) for key, each in value.items()}
-    if type(value) in _KINDS:
-        return {"record": type(value).__name__, **as_json(_own(value))}
     if isinstance(value, float) and not math.isfinite(value):
         return None
     return (

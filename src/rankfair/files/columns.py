@@ -43,7 +43,7 @@ class Roles:
     weight: str | None = None
     features: tuple[str, ...] | None = None
     drop: tuple[str, ...] = ()
-    kept: tuple[str, ...] = ()  # predictors though they look like identifiers or dates
+    kept: tuple[str, ...] = ()  # predictors though they look like identifiers
     cut: tuple[str, ...] = ()  # protected columns that may be numbers all the same
 
     @property
@@ -112,19 +112,18 @@ def without_identifiers(
     """
     asked = {*roles.kept, *numbers, *(roles.features or ())}
     names = [name for name in roles.predictors(table.names) if name not in asked]
-    kinds = {"identifiers": looks_like_identifier, "dates": looks_like_dates}
-    found = {
-        kind: [name for name in names if looks_like(table[name])]
-        for kind, looks_like in kinds.items()
-    }
-    gone = [name for these in found.values() for name in these]
+    codes = [name for name in names if looks_like_identifier(table[name])]
+    dates = [name for name in names if looks_like_dates(table[name])]
+    gone, said, cures = (*codes, *dates), [], []
+    if codes:
+        said.append(f"identifiers ({listed(codes)})")
+        cures.append(f"--predictor {shlex.quote(codes[0])} would take the column in.")
+    if dates:
+        said.append(f"dates ({listed(dates)})")
+        cures.append("Make a number of a date, its year for instance.")
     if not gone:
         return table, roles
-    said = " and ".join(f"{kind} ({listed(of)})" for kind, of in found.items() if of)
-    note = (
-        f"Not predicted from {said}: --predictor {shlex.quote(gone[0])} would take "
-        "the column in."
-    )
+    note = f"Not predicted from {' and '.join(said)}: {' '.join(cures)}"
     theirs = {table.why_text.get(name) for name in gone}
     others = (each for each in table.notes if each not in theirs)
     left = replace(roles, drop=tuple(dict.fromkeys((*roles.drop, *gone))))
@@ -188,8 +187,10 @@ def label_notes(table: Table, roles: Roles) -> list[str]:
         if same is not None:  # one example will do
             spaces = any(label != label.strip() for label in same)
             cure = "say --trim" if spaces else "write them alike"
+            plain = len({normalize("NFC", label) for label in same}) == len(same)
+            those = listed(same) if plain else ", ".join(map(ascii, same))
             near.append(
-                f"{shown(name)} has {_told_apart(same)}, which differ only in spaces, "
+                f"{shown(name)} has {those}, which differ only in spaces, "
                 "capitals or the way letters are encoded (Unicode form, signs of no "
                 f"width); if they are the same, {cure}."
             )
@@ -204,13 +205,6 @@ def _as_seen(label: str) -> str:
     letters = normalize("NFKC", label)
     seen = "".join(sign for sign in letters if category(sign) != "Cf")
     return normalize("NFKC", " ".join(seen.split()).casefold())
-
-
-def _told_apart(labels: list[str]) -> str:
-    """Return labels as they are shown, or by their signs where that shows the same."""
-    if len({normalize("NFC", label) for label in labels}) == len(labels):
-        return listed(labels)
-    return ", ".join(map(ascii, labels))
 
 
 def refuse_taken(name: str, names: Sequence[str], source: str, cure: str) -> None:

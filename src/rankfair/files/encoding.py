@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import shlex
 from collections import Counter
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import asdict, dataclass, replace
+from typing import Any, get_type_hints
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rankfair.files.archive import demand
 from rankfair.files.codec import fits
-from rankfair.files.columns import Roles
+from rankfair.files.columns import Roles, looks_like_dates
 from rankfair.files.model_files import model_and_extra
 from rankfair.files.table import Reading, Table, gaps, refuse_gaps, refuse_kind
 from rankfair.input.arrays import Floats
@@ -28,12 +27,6 @@ from rankfair.input.errors import (
 from rankfair.input.frames import UnseenError
 
 KIND = "rankfair-design"
-# What a model file has of it, as JSON.
-STORED: dict[str, Any] = {
-    "target": str | None,
-    **dict.fromkeys(("sensitive", "tasks", "cut", "columns"), list[str]),
-    "categories": dict[str, list[str]],
-}
 NOT_SAID = "does not say what it was fitted to, or its model reads other columns"
 FEW = 3  # names in a note
 
@@ -46,28 +39,35 @@ class ModelColumns:
 
     Attributes
     ----------
-    roles : Roles
-        What the columns were for.
-    predictors : tuple of str
+    target : str or None
+        What is predicted.
+    sensitive, tasks : list of str
+        Columns that are groups or tasks.
+    cut : list of str
+        Those of them that are numbers.
+    columns : list of str
         Columns of the file to predict from, in order.
-    categories : dict of str to tuple of str
+    categories : dict of str to list of str
         For each of them that is text its categories, sorted.  The first is the
         reference: the others get a column of 0 and 1 each.
     """
 
-    roles: Roles
-    predictors: tuple[str, ...]
-    categories: Mapping[str, tuple[str, ...]]
+    target: str | None
+    sensitive: list[str]
+    tasks: list[str]
+    cut: list[str]
+    columns: list[str]
+    categories: dict[str, list[str]]
 
     @property
-    def labels(self) -> tuple[str, ...]:
+    def labels(self) -> list[str]:
         """Columns that are tasks or groups."""
-        return (*self.roles.tasks, *self.roles.sensitive)
+        return [*self.tasks, *self.sensitive]
 
     @property
     def names(self) -> tuple[str, ...]:
         """Names of what the estimator takes: encoded predictors and labels."""
-        encoded = (name for column in self.predictors for name in self._encoded(column))
+        encoded = (name for column in self.columns for name in self._encoded(column))
         return (*encoded, *self.labels)
 
     def _encoded(self, column: str) -> list[str]:
@@ -79,7 +79,6 @@ class ModelColumns:
     def learn(cls, table: Table, roles: Roles, cap: int = 50) -> ModelColumns:
         """Learn the categories of the predictors of a table, at most ``cap`` each."""
         names = roles.predictors(table.names)
-        table.check_names(names)
         if not names:
             reason = "has no column left to predict from"
             cure = "Name fewer columns in --drop, or some in --feature."
@@ -89,13 +88,26 @@ class ModelColumns:
             cure = f"leave the column out with --drop {shlex.quote(name)}, or drop such"
             problems += gaps(table, [name], f"{cure} rows with --drop-missing.")
         refuse(problems, table.source)
-        texts = [name for name in names if table.is_text(name)]
-        categories = {name: tuple(sorted({*table[name].tolist()})) for name in texts}
-        for name, labels in categories.items():
-            if len(labels) > cap:
-                raise _too_many(table, name, labels, cap)
-        numbers = tuple(name for name in roles.cut if not table.is_text(name))
-        learnt = cls(replace(roles, cut=numbers), names, categories)
+        categories = {}
+        for name in filter(table.is_text, names):
+            categories[name] = sorted({*table[name].tolist()})
+            if looks_like_dates(table[name]):
+                reason = "holds dates, from which nothing can be predicted as they are"
+                cure = "Make a number of them, the year or days since one of them."
+                raise TableError(reason, cure, name, source=table.source)
+            n_labels = len(categories[name])
+            if n_labels > cap:
+                reason = f"has {n_labels} categories, more than {cap}, for example "
+                cure = (
+                    f"Leave it out with --drop {shlex.quote(name)}, group its rare "
+                    f"values, or raise the cap with --max-categories {n_labels}."
+                )
+                reason += ", ".join(map(quoted, categories[name][:3]))
+                cure = table.why_text.get(name, cure)
+                raise TableError(reason, cure, name, source=table.source)
+        cut = [name for name in roles.cut if not table.is_text(name)]
+        labels = [*roles.sensitive], [*roles.tasks], cut
+        learnt = cls(roles.target, *labels, [*names], categories)
         for name, count in Counter(learnt.names).items():
             if count > 1:
                 reason = "is the name of two predictors, once as a category"
@@ -106,15 +118,14 @@ class ModelColumns:
     @property
     def message(self) -> str:
         """Say which columns of text became numbers, and which have one value only."""
-        several = [name for name, of in self.categories.items() if len(of) > 1]
-        single = [name for name, of in self.categories.items() if len(of) == 1]
         said = []
-        if several:
-            columns = counted(len(several), "column")
-            said.append(f"Encoded {columns} of text as 0/1 ({listed(several, FEW)}).")
-        if single:
-            columns = counted(len(single), "column")
-            said.append(f"Left out {columns} of one value ({listed(single, FEW)}).")
+        for form, single in (
+            ("Encoded {} of text as 0/1 ({}).", False),
+            ("Left out {} of one value ({}).", True),
+        ):
+            of = [n for n, has in self.categories.items() if (len(has) == 1) == single]
+            if of:
+                said.append(form.format(counted(len(of), "column"), listed(of, FEW)))
         return " ".join(said)
 
     def draw(self, table: Table) -> tuple[Any, str]:
@@ -123,13 +134,12 @@ class ModelColumns:
         A category that was not learnt has 0 in all columns, as the reference has; the
         text counts such rows.  Missing cells are refused.
         """
-        table.check_names(self.predictors)
-        refuse_gaps(table, self.predictors)
-        for name in (*self.roles.cut, *self.predictors):
+        refuse_gaps(table, (*self.tasks, *self.columns))
+        for name in (*self.cut, *self.columns):
             refuse_kind(table, name, text=name in self.categories)
         found: dict[str, NDArray[Any]] = {}
         said = []
-        for name in self.predictors:
+        for name in self.columns:
             if name not in self.categories:
                 found[name] = np.asarray(table[name], float)
                 continue
@@ -152,39 +162,22 @@ class ModelColumns:
         self, model: Any, table: Table, name: str = "the model"
     ) -> tuple[Floats, str]:
         """Return predictions of a table's rows, and what was done with categories."""
-        refuse_gaps(table, (*self.roles.tasks, *self.predictors))
         X, message = self.draw(table)
         try:
             # A model that was fitted to files has their order of columns.
             found = model.predict(X.select(list(model.feature_names_in_)))
         except UnseenError as error:
-            raise self._of_file(error, table.source, name) from None
+            group, flags = error.column, "fit with --penalty shared --unseen shared"
+            other = flags if group is None else "leave the cells empty"
+            cure = f"Fit {name} again with such rows, or {other}"
+            column = ", ".join(self.tasks) if group is None else group
+            reason = str(error.expected)
+            raise TableError(reason, cure, column, source=table.source) from None
         return np.asarray(found, float), message
-
-    def _of_file(self, error: UnseenError, source: str, model: str) -> TableError:
-        """Return what an estimator says of labels as said of a file and a model."""
-        labels = f"that {model} was not fitted to: {listed(error.labels)}"
-        if error.column is not None:
-            again = "Fit again with rows of such groups, or leave the cells empty"
-            cure = f"It knows {listed(error.known)}. {again}"
-            reason = f"has a group {labels}"
-            return TableError(reason, cure, error.column, source=source)
-        flags = "--penalty shared --unseen shared"
-        cure = f"Fit again with rows of such tasks, or with {flags}"
-        reason = f"{counted(error.n_rows, 'row has', 'rows have')} a task {labels}"
-        return TableError(reason, cure, ", ".join(self.roles.tasks), source=source)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain JSON types, for the ``extra`` of a model file."""
-        return {
-            "kind": KIND,
-            "target": self.roles.target,
-            "sensitive": list(self.roles.sensitive),
-            "tasks": list(self.roles.tasks),
-            "cut": list(self.roles.cut),
-            "columns": list(self.predictors),
-            "categories": {name: list(of) for name, of in self.categories.items()},
-        }
+        return {"kind": KIND, **asdict(self)}
 
     @classmethod
     def from_dict(cls, stored: dict[str, Any]) -> ModelColumns:
@@ -193,18 +186,10 @@ class ModelColumns:
             said = "does not say how the columns of a file become predictors, for it"
             cure = "Predict with it in Python: load_model."
             raise ModelFileError(f"{said} was not made by `rankfair fit`", cure)
-        typed = all(fits(stored.get(key), kind) for key, kind in STORED.items())
-        demand(typed, NOT_SAID)
-        groups, tasks, cut, columns = (
-            tuple(stored[key]) for key in ("sensitive", "tasks", "cut", "columns")
-        )
-        of = {name: tuple(labels) for name, labels in stored["categories"].items()}
-        found = cls(Roles(stored["target"], groups, tasks, cut=cut), columns, of)
-        every = [cut, columns, found.names, *of.values()]
-        sound = all(len({*each}) == len(each) for each in every) and all(of.values())
-        sound = sound and {*of} <= {*columns} and {*cut} <= {*found.labels}
-        demand(sound, NOT_SAID)
-        return found
+        kinds = get_type_hints(cls)
+        typed = all(fits(stored.get(key), kind) for key, kind in kinds.items())
+        demand(typed and all(stored["categories"].values()), NOT_SAID)
+        return cls(**{key: stored[key] for key in kinds})
 
     @classmethod
     def of_file(cls, path: str) -> tuple[ModelColumns, Any]:
@@ -222,24 +207,10 @@ class ModelColumns:
     def reading(self, reading: Reading) -> tuple[Roles, Reading]:
         """Return roles and reading of new rows, which may have no target."""
         roles = Roles(
-            sensitive=self.roles.sensitive,
-            tasks=self.roles.tasks,
-            features=self.predictors,
-            cut=self.roles.cut,
+            sensitive=tuple(self.sensitive),
+            tasks=tuple(self.tasks),
+            features=tuple(self.columns),
+            cut=tuple(self.cut),
         )
         text = tuple(dict.fromkeys((*reading.text, *self.categories)))
         return roles, replace(reading, text=text)
-
-
-def _too_many(table: Table, name: str, labels: tuple[str, ...], cap: int) -> TableError:
-    some = ", ".join(quoted(label) for label in labels[:3])
-    cure = (
-        f"Leave it out with --drop {shlex.quote(name)}, group its rare values, or "
-        f"raise the cap with --max-categories {len(labels)}."
-    )
-    return TableError(
-        f"has {len(labels)} categories, more than {cap}, for example {some}",
-        table.why_text.get(name, cure),
-        name,
-        source=table.source,
-    )

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 import os
-import re
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, TypeAlias, TypeVar
@@ -15,11 +14,6 @@ from numpy.typing import NDArray
 
 from rankfair import __version__
 from rankfair.estimators.base import TaskRegressor
-from rankfair.estimators.baselines import (
-    DecisionBoundaryCovariance,
-    StratifiedBalancedResiduals,
-    StratifiedEqualMeans,
-)
 from rankfair.estimators.linear import MultiTaskRegressor, RankFairRegressor
 from rankfair.estimators.outcome import TradeOff, TradeOffRow
 from rankfair.files.archive import demand, distrusted, pack, unpack, write_model
@@ -27,22 +21,13 @@ from rankfair.files.codec import Encoder, as_json, by_kind, decode, fits
 from rankfair.input.arrays import Floats
 from rankfair.input.disk import read_up_to
 from rankfair.input.errors import ModelFileError
-from rankfair.input.groups import is_reference
 from rankfair.input.training import Layout
 
 MAX_BYTES = 1 << 30
-MODELS: dict[str, type[TaskRegressor]] = by_kind(
-    (
-        RankFairRegressor,
-        MultiTaskRegressor,
-        StratifiedEqualMeans,
-        StratifiedBalancedResiduals,
-        DecisionBoundaryCovariance,
-    )
-)
+MODELS: dict[str, type[TaskRegressor]]
+MODELS = by_kind((RankFairRegressor, MultiTaskRegressor))
 _NAMES = ", ".join(cls.__name__ for cls in MODELS.values())
-# What the description of a model has, and what a fit leaves: any, one with groups, and
-# one that constrains them.
+# What the description of a model has, and what a fit leaves: any, and a fair one.
 BODY: dict[str, Any] = {
     **dict.fromkeys(("estimator", "rankfair", "notes"), str),
     **dict.fromkeys(("params", "fitted", "extra"), dict[str, Any]),
@@ -52,32 +37,22 @@ LINEAR: dict[str, Any] = {
     "coef_": Floats,
     "intercept_": Floats,
     "n_features_in_": int,
-    "n_iter_": Any,
-    "objective_": Any,
     "predictors_": np.ndarray,
     "resolution_": float,
     "shared_coef_": Floats | None,
     "shared_intercept_": float | None,
     "tasks_": np.ndarray,
 }
-GROUPED: dict[str, Any] = {
+FAIR: dict[str, Any] = {
     "groups_": NDArray[Any] | dict[str, NDArray[Any]] | None,
     "status_": str,
-}
-BALANCED: dict[str, Any] = {
     "_trade_off": TradeOff | None,
-    "bin_edges_": dict[str, Floats],
-    **dict.fromkeys(
-        ("constraint_values_", "group_auc_", "n_unknown_", "rank_auc_"), Any
-    ),
 }
 # What a fit came to, if the model has it: shown by `describe_model`.
 ACHIEVED = (
-    *("status_", "rank_auc_", "group_auc_"),
-    *("constraint_values_", "covariance_", "strata_"),
+    *("status_", "rank_auc_", "group_auc_", "constraint_values_"),
     *("loo_auc_", "proxy_auc_", "n_unknown_"),
 )
-_ATTRIBUTE = re.compile(r"_?[a-z][a-z0-9_]*")
 # Which keywords scikit-learn is to hand on: a setting of a program, not of a model.
 _NOT_STORED = ("_metadata_request",)
 Read = TypeVar("Read")
@@ -94,7 +69,7 @@ def save_model(
 
     Parameters
     ----------
-    model : RankFairRegressor, MultiTaskRegressor or one of the baselines
+    model : RankFairRegressor or MultiTaskRegressor
         A fitted model.  Its settings must be plain values, or penalties, constraints
         and solvers of this package.
     path : str or path
@@ -144,8 +119,6 @@ def model_bytes(
         reason = f"A {name} is not stored in a model file; stored are {_NAMES}"
         raise ModelFileError(reason, cure)
     demand(model.__sklearn_is_fitted__(), f"This {name} is not fitted: call fit first")
-    said = f"notes must be text; got a {type(notes).__name__}"
-    demand(notes is None or isinstance(notes, str), said)
     params = model.get_params(deep=False)
     encoder = Encoder()
     fitted = {
@@ -157,7 +130,7 @@ def model_bytes(
     body = {
         "estimator": kind,
         "rankfair": __version__,
-        "notes": notes or "",
+        "notes": str(notes or ""),
         "params": settings,
         "fitted": fitted,
         "extra": _as_json(extra),
@@ -242,7 +215,7 @@ def describe_model(
     -------
     dict
         ``estimator``, ``rankfair`` (the release that wrote it), ``notes``, ``params``,
-        ``columns`` (name, role and type of each column of X), ``tasks`` and ``groups``
+        ``columns`` (name and role of each column of X), ``tasks`` and ``groups``
         (labels, or None), ``achieved`` (status and constraint on the training rows),
         ``extra`` and ``bytes``.  All are plain JSON types, NaN is None.
 
@@ -255,7 +228,7 @@ def describe_model(
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     found = describe_model(save_model(model, f"{folder}/a.rankfair"))
     >>> found["estimator"], found["columns"]
-    ('MultiTaskRegressor', [{'name': 'x0', 'role': 'predictor', 'type': 'float64'}])
+    ('MultiTaskRegressor', [{'name': 'x0', 'role': 'predictor'}])
     """
     return _reading(path, max_bytes, describe_bytes)
 
@@ -320,69 +293,41 @@ def _opened(raw: bytes) -> tuple[Any, dict[str, Any]]:
     for name in params:
         demand(name in known, f"it has the setting {name[:40]!r}, not known here")
     for name in fitted:
-        ours = _ATTRIBUTE.fullmatch(name) and name not in known
-        ours = ours and not hasattr(cls, name)
-        demand(ours, f"it has the attribute {name[:40]!r}, not known here")
+        own = name not in known and not hasattr(cls, name)
+        demand(own, f"it has the attribute {name[:40]!r}, not known here")
     model = cls(**params)
     model.__dict__.update(fitted)
-    for proofs in (_kinds, _sizes, _columns, _settings):
+    for proofs in (_kinds, _sizes, _columns):
         for sound, otherwise in proofs(model):
             demand(sound, otherwise)
+    with distrusted("a setting of it is unsound"):
+        model._check_settings()
     return model, body
 
 
 def columns_of(model: Any) -> list[dict[str, str]]:
-    """Return name, role and type of each column of X, in order."""
+    """Return name and role of each column of X, in order."""
     layout: Layout = model._layout
-    names = getattr(model, "feature_names_in_", None)
-    if names is None:
-        names = [f"x{j}" for j in range(model.n_features_in_)]
-    tasks = layout.task_columns or ()
-    protected = {each.column: each.labels for each in layout.protected}
-    found = []
-    for j, name in enumerate(map(str, names)):
-        if j in tasks:
-            role, kind = "task", _label_type(layout.tasks, tasks.index(j))
-        elif j in protected:
-            labels = protected[j]  # a number that bins cut has none
-            kind = "float64" if labels is None else _label_type(labels)
-            role = "group and predictor"
-        elif j in layout.predictors:
-            role, kind = "predictor", "float64"
-        else:
-            role, kind = "group, not used to predict", _unused_type(model, name)
-        found.append({"name": name, "role": role, "type": kind})
-    return found
-
-
-def _label_type(labels: Any, place: int = 0) -> str:
-    if labels is None or not len(labels):
-        return "unknown"
-    first = labels.tolist()[0]
-    return type(first[place] if isinstance(first, tuple) else first).__name__
-
-
-def _unused_type(model: Any, name: str) -> str:
-    """Return the type of a protected column that is no predictor, where it is known."""
-    if name in getattr(model, "bin_edges_", {}):
-        return "float64"
-    labels, asked = model.groups_, model.sensitive_features
-    if isinstance(labels, dict):
-        return _label_type(labels.get(name))
-    # The groups of combinations do not tell the labels they are made of.
-    several = isinstance(asked, list | tuple) and len(asked) > 1
-    return "unknown" if several else _label_type(labels)
+    protected = [each.column for each in layout.protected]
+    roles = {
+        "task": layout.task_columns or (),
+        "group and predictor": protected,
+        "predictor": [j for j in layout.predictors if j not in protected],
+        "group, not used to predict": layout.unused,
+    }
+    of = {j: role for role, columns in roles.items() for j in columns}
+    default = [f"x{j}" for j in range(model.n_features_in_)]
+    names = getattr(model, "feature_names_in_", default)
+    return [{"name": str(name), "role": of[j]} for j, name in enumerate(names)]
 
 
 Proofs: TypeAlias = Iterator[tuple[object, str]]  # what has to hold, and what if not
 
 
 def _kinds(model: TaskRegressor) -> Proofs:
-    """All is there that every fit of this kind leaves, and of its type."""
-    grouped = not isinstance(model, MultiTaskRegressor)
-    balanced = isinstance(model, RankFairRegressor)
-    schema = LINEAR | (GROUPED if grouped else {}) | (BALANCED if balanced else {})
-    for name, kind in schema.items():
+    """All is there that a model of this kind predicts with, and of its type."""
+    fair = isinstance(model, RankFairRegressor)
+    for name, kind in (LINEAR | FAIR if fair else LINEAR).items():
         yield name in vars(model), f"it lacks {name}"
         yield fits(vars(model)[name], kind), f"its {name} is of another type"
 
@@ -418,15 +363,14 @@ def _sizes(model: Any) -> Proofs:
 
 
 def _columns(model: Any) -> Proofs:
-    """The columns it reads are there, and give the predictors it names."""
+    """Each column has one use, and they give the tasks and predictors it names."""
     layout, width = model._layout, model.n_features_in_
     predictors, tasks = layout.predictors, layout.task_columns or ()
-    used, labels = (*predictors, *tasks), layout.tasks.tolist()
     yield predictors, "it has no predictors"
-    yield all(0 <= j < width for j in used), "it reads columns that are not there"
-    yield len({*used}) == len(used), "it reads a column twice"
-    all_used = len(used) == width or not isinstance(model, MultiTaskRegressor)
-    yield all_used, "it has columns that are neither tasks nor predictors"
+    used = (*predictors, *tasks, *layout.unused)
+    once = len(used) == width and {*used} == {*range(width)}
+    yield once, "it reads columns that are not there, or does not use each of them once"
+    labels = layout.tasks.tolist()
     single = len(labels) == 1 or layout.task_columns is not None
     yield single, "it has several tasks, and does not read which"
     of_columns = all(isinstance(it, tuple) and len(it) == len(tasks) for it in labels)
@@ -434,8 +378,7 @@ def _columns(model: Any) -> Proofs:
     names = getattr(model, "feature_names_in_", None)
     if names is not None:
         distinct = fits(names, NDArray[Any]) and fits(names.tolist(), list[str])
-        yield distinct, "names of columns are no text, or not distinct"
-        yield len(names) == width, "names of columns are missing"
+        yield distinct and len(names) == width, "names of columns are unsound"
     protected = [each.column for each in layout.protected]
     own = len({*protected}) == len(protected) and {*protected} <= {*predictors}
     yield own, "a protected column is no predictor, or there twice"
@@ -445,16 +388,3 @@ def _columns(model: Any) -> Proofs:
     for name, read in (("tasks_", labels), ("predictors_", list(layout.names))):
         same = getattr(model, name).tolist() == read
         yield same, f"{name} are not those that it reads"
-
-
-def _settings(model: Any) -> Proofs:
-    """The estimator takes its settings, as it would in fit."""
-    for name in ("tasks", "sensitive_features"):
-        value = getattr(model, name, None)
-        refs = value if isinstance(value, list | tuple) else [value]
-        named = value is None or all(map(is_reference, refs))
-        yield named, f"a setting of it is unsound ({name} names no column)"
-    try:
-        model._check_settings()
-    except (AttributeError, TypeError, ValueError) as error:
-        yield False, f"a setting of it is unsound ({error})"

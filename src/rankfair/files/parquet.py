@@ -9,19 +9,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rankfair.files.columns import Roles
 from rankfair.files.table import (
     LOST,
     Reading,
     Table,
     as_text,
     check_header,
-    check_names,
 )
 from rankfair.input.errors import TableError, quoted
 from rankfair.input.frames import EXACT
 
 
-def read_parquet(raw: bytes, reading: Reading) -> Table:
+def read_parquet(raw: bytes, reading: Reading, roles: Roles) -> Table:
     """Return the table of a Parquet file; numbers as floats, all else as text."""
     try:
         import polars as pl
@@ -41,13 +41,18 @@ def read_parquet(raw: bytes, reading: Reading) -> Table:
         raise TableError(reason, "Write it again.") from error
     if not frame.height:
         raise TableError("has columns, but no rows")
-    found, why = {}, {}
+    found, why, notes = {}, {}, []
     for name in frame.columns:
-        values, reason = _column(frame[name], reading)
-        found[name] = values
+        try:
+            found[name], reason = _column(frame[name], reading)
+        except TableError as error:
+            if roles.uses(name):
+                raise
+            notes.append(f"Left out column {quoted(name)}, which {error.expected}.")
+            continue
         if reason:
             why[name] = reason
-    return Table(found, notes=tuple(why.values()), why_text=why)
+    return Table(found, notes=(*notes, *why.values()), why_text=why)
 
 
 def _frame(raw: bytes, reading: Reading) -> Any:
@@ -76,7 +81,7 @@ def _frame(raw: bytes, reading: Reading) -> Any:
 
 def _kept(names: list[str], n_rows: int, reading: Reading) -> list[str]:
     """Return the columns to read; refuse names without sense, and too many cells."""
-    check_names([*(reading.columns or ()), *reading.text, *reading.numbers], names)
+    reading.check_names(names)
     check_header(names, reading)
     kept = [name for name in names if reading.reads(name)]
     if n_rows * len(kept) > reading.max_cells:
@@ -105,7 +110,8 @@ def _column(series: Any, reading: Reading) -> tuple[NDArray[Any], str]:
     if number and lost is None and name not in reading.text:
         values = np.array(series.cast(pl.Float64).to_numpy(), dtype=np.float64)
         for i in np.flatnonzero(np.isinf(values)).tolist():
-            raise TableError(f"row {i + 1} is infinite", "Mend or drop the row.", name)
+            reason = f"is infinite in row {i + 1}"
+            raise TableError(reason, "Mend or drop the row.", name)
         return values, ""
     if lost is not None and name not in reading.text:
         why = f"Read column {quoted(name)} as text: {lost} {LOST}."

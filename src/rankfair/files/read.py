@@ -12,14 +12,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rankfair.files.cells import as_numbers
 from rankfair.files.columns import Roles, label_notes, refuse_taken
-from rankfair.files.csv import Sheet, split
+from rankfair.files.csv import Sheet, cut, split
 from rankfair.files.parquet import read_parquet
-from rankfair.files.table import Dialect, Reading, Table, as_text, check_names, gaps
-from rankfair.files.workbook import is_workbook, read_workbook
+from rankfair.files.table import Dialect, Reading, Table, as_text, gaps
+from rankfair.files.workbook import is_workbook, read_rows
 from rankfair.input.disk import read_up_to, real, visible
 from rankfair.input.errors import InputError, TableError, quoted, refuse, shown
 
@@ -124,24 +123,30 @@ def read_file(
     """Do the work of `read_table`; columns without a use stop nothing."""
     reading.check()
     raw, name = read_bytes(source, reading.max_bytes)
-    book, parquet = is_workbook(raw), raw.startswith(b"PAR1")
+    roles = roles or Roles()
+    book, others = is_workbook(raw), ""
     if reading.sheet is not None and not book:
         of = "names a sheet of an Excel workbook (.xlsx)"
         raise InputError("sheet", of, f"{shown(name)}, which is none")
     try:
-        if parquet:
-            return replace(read_parquet(raw, reading), source=name)
-        sheet = read_workbook(raw, reading) if book else split(raw, reading)
-        return _of_cells(sheet, reading, roles or Roles(), name)
-    except TableError as error:
-        error.argument = name
+        if raw.startswith(b"PAR1"):
+            return replace(read_parquet(raw, reading, roles), source=name)
+        if book:
+            rows, others = read_rows(raw, reading)
+            sheet = cut(iter(rows), ",", reading)
+        else:
+            sheet = split(raw, reading)
+        table = _of_cells(sheet, reading, roles, name)
+    except TableError as error:  # another sheet may be what is meant
+        cure = f"{error.cure}." if str(error.cure)[-1:].isalnum() else str(error.cure)
+        error.argument, error.cure = name, f"{cure} {others}".strip()
         raise
+    return replace(table, notes=(*filter(None, [others]), *table.notes))
 
 
 def _of_cells(sheet: Sheet, reading: Reading, roles: Roles, source: str) -> Table:
     """Return the columns of a sheet, each as what it is; say all that is wrong."""
-    wanted = [*reading.text, *reading.numbers, *(reading.columns or ())]
-    check_names(wanted, sheet.names)
+    reading.check_names(sheet.names)
     found: dict[str, Any] = {}
     why: dict[str, str] = {}
     notes, problems = list(sheet.notes), list(sheet.problems)
@@ -223,14 +228,12 @@ def load(
     inside = (files_of(each) if Path(each).is_dir() else [each] for each in files)
     files = list(chain.from_iterable(inside))
     _refuse_twice(files)
-    _refuse_contradictions(roles, reading)
     if only_used and roles.needed is not None:
         kept = (*roles.needed, *roles.drop)
         columns = tuple(name for name in kept if name != reading.file_column)
         reading = replace(reading, columns=columns)
     tables = [_read(file, roles, reading) for file in files]
     table = tables[0] if len(tables) == 1 else _joined(tables, roles)
-    table.check_names((*roles.named, *(roles.features or ()), *roles.drop, *roles.kept))
     if reading.drop_missing:
         table = _whole_rows(table, roles)
     return replace(table, notes=(*table.notes, *label_notes(table, roles)))
@@ -256,23 +259,18 @@ def _refuse_twice(files: Sequence[str]) -> None:
         seen.add(place)
 
 
-def _refuse_contradictions(roles: Roles, reading: Reading) -> None:
-    for argument, names, others, use in (
-        ("text", reading.text, roles.numbers, "what it is used for needs numbers"),
-        ("numbers", reading.numbers, reading.text, "it is to be read as text, too"),
-        ("numbers", reading.numbers, roles.labels, "tasks and groups are text"),
-    ):
-        for name in names:
-            if name in others:
-                raise InputError(argument, f"names column {shown(name)}, but {use}")
-
-
 def _read(file: str, roles: Roles, reading: Reading) -> Table:
     """Read a file, its columns as their roles need them."""
     extra = reading.file_column
-    texts = [n for n in dict.fromkeys((*roles.labels, *reading.text)) if n != extra]
-    numbers = tuple(dict.fromkeys((*roles.numbers, *reading.numbers)))
-    table = read_file(file, replace(reading, text=tuple(texts), numbers=numbers), roles)
+    used = (*roles.named, *(roles.features or ()), *roles.kept, *roles.drop)
+    labels = dict.fromkeys((*roles.labels, *reading.text))
+    own = replace(
+        reading,
+        text=tuple(name for name in labels if name != extra),
+        numbers=tuple(dict.fromkeys((*roles.numbers, *reading.numbers))),
+        needed=tuple(name for name in used if name != extra),
+    )
+    table = read_file(file, own, roles)
     if extra is None:
         return table
     refuse_taken(extra, table.names, table.source, "Give --file-column another name.")
@@ -286,9 +284,13 @@ def _joined(parts: list[Table], roles: Roles) -> Table:
     A column that is not used may be numbers in one and text in another: it is text.
     """
     first = parts[0]
+    columns = {}
     for other in parts[1:]:
         _refuse_other_columns(first, other, roles)
-    columns = {n: _concatenated([part[n] for part in parts]) for n in first.names}
+    for name in first.names:
+        text = any(part.is_text(name) for part in parts)
+        found = [part.text(name) if text else part[name] for part in parts]
+        columns[name] = np.concatenate(found)
     notes = tuple(dict.fromkeys(note for part in parts for note in part.notes))
     sources = ", ".join(part.source for part in parts)
     return Table(columns, sources, notes, first.why_text, dialect=first.dialect)
@@ -296,34 +298,18 @@ def _joined(parts: list[Table], roles: Roles) -> Table:
 
 def _refuse_other_columns(first: Table, other: Table, roles: Roles) -> None:
     """Raise if columns of two files differ in name, or in kind where they are used."""
-    cure = "All files must have the same columns."
-    for here, there in ((first, other), (other, first)):
-        for name in here.names:
+    for name in dict.fromkeys((*first.names, *other.names)):
+        for here, there in ((first, other), (other, first)):
             if name not in there.names:
                 reason = f"has no column {shown(name)}, which {here.source} has"
+                cure = "All files must have the same columns."
                 raise TableError(reason, cure, source=there.source)
-    for name in first.names:
         text = other.is_text(name)
         if first.is_text(name) != text and roles.uses(name):
             kinds = "text" if text else "numbers"
             reason = f"holds {kinds}, but not so in {first.source}"
             cure = f"Read it as text in all files with --text {shlex.quote(name)}."
             raise TableError(reason, cure, name, source=other.source)
-
-
-def _concatenated(columns: list[NDArray[Any]]) -> NDArray[Any]:
-    if len({column.dtype.kind == "O" for column in columns}) == 1:
-        return np.concatenate(columns)
-    out = np.empty(sum(map(len, columns)), object)
-    out[:] = [_as_text(cell) for column in columns for cell in column.tolist()]
-    return out
-
-
-def _as_text(cell: Any) -> str | None:
-    """A cell of a column that is not used: text as it is, numbers as CSV has them."""
-    if cell is None or isinstance(cell, str):
-        return cell
-    return None if cell != cell else repr(cell).removesuffix(".0")
 
 
 def _whole_rows(table: Table, roles: Roles) -> Table:

@@ -51,12 +51,23 @@ class Reading:
     file_column: str | None = None
     drop_missing: bool = False
 
+    needed: tuple[str, ...] = ()  # columns that have to be there
+
     def reads(self, name: str) -> bool:
         """Tell whether a column is to be returned."""
         return self.columns is None or name in self.columns
 
+    def check_names(self, names: Sequence[str]) -> None:
+        """Raise if a column that is asked for is not among those of a file."""
+        asked = (*self.text, *self.numbers, *(self.columns or ()), *self.needed)
+        check_names(asked, names)
+
     def check(self) -> None:
         """Raise if signs cannot be used, or contradict each other."""
+        both = listed([name for name in self.text if name in self.numbers])
+        if both:
+            known = "Tasks, groups and --text are text; all that is counted is numbers."
+            raise TableError(f"{both} cannot be text and numbers at once", known)
         sign, decimal, thousands = self.delimiter, self.decimal, self.thousands
         if decimal not in (".", ","):
             raise InputError("decimal", "must be a point or a comma", quoted(decimal))
@@ -130,11 +141,6 @@ class Table:
     lines: Lines | None = None
     dialect: Dialect = Dialect()
 
-    def __post_init__(self) -> None:
-        lengths = {name: len(column) for name, column in self.columns.items()}
-        if len(set(lengths.values())) > 1:
-            raise ValueError(f"columns differ in length: {lengths}.")
-
     @property
     def names(self) -> tuple[str, ...]:
         """Names of the columns in the order of the file."""
@@ -152,6 +158,15 @@ class Table:
     def is_text(self, name: str) -> bool:
         """Tell whether a column holds text."""
         return self[name].dtype.kind == "O"
+
+    def text(self, name: str) -> NDArray[Any]:
+        """Return a column as text, whole numbers without a point."""
+        if self.is_text(name):
+            return self[name]
+        found = np.empty(self.n_rows, object)
+        cells = self[name].tolist()
+        found[:] = [None if v != v else repr(v).removesuffix(".0") for v in cells]
+        return found
 
     def missing(self, name: str) -> NDArray[np.bool_]:
         """Return which cells of a column are empty."""
@@ -178,10 +193,7 @@ class Table:
 
     def with_column(self, name: str, values: Any) -> Table:
         """Return the table with one column more, or another in its place."""
-        column = np.asarray(values)
-        if column.dtype.kind not in "biuf":
-            column = as_text(["" if v is None else str(v) for v in column.tolist()])
-        return replace(self, columns={**self.columns, name: column})
+        return replace(self, columns={**self.columns, name: np.asarray(values)})
 
     def select(self, names: Sequence[str]) -> Table:
         """Return some columns, in the order given."""
@@ -255,10 +267,7 @@ def check_names(wanted: Sequence[str], names: Sequence[str], source: str = "") -
 
 
 def check_header(
-    names: Sequence[str],
-    reading: Reading | None = None,
-    line: int | None = None,
-    delimiter: str | None = None,
+    names: Sequence[str], reading: Reading | None = None, line: int | None = None
 ) -> None:
     """Raise if columns, or those that are read, have no name or the same one."""
     seen: dict[str, int] = {}
@@ -269,8 +278,6 @@ def check_header(
             cure = "Give it a name."
             if place == 0:
                 cure += " An index written by pandas? Write with index=False."
-            elif delimiter is not None and place == len(names) - 1:
-                cure += f" Does the header end with a {quoted(delimiter)} too many?"
             reason = f"column {place + 1} of {len(names)} has no name"
             raise TableError(reason, cure, line=line)
         first = seen.setdefault(name, place)

@@ -7,14 +7,14 @@ import re
 import warnings
 from collections.abc import Iterable, Sequence
 from datetime import datetime
-from typing import Any
+from itertools import zip_longest
+from typing import Any, TypeAlias
 from zipfile import BadZipFile, ZipFile
 
-import numpy as np
-
-from rankfair.files.csv import MOST_TITLES, Sheet, header_notes, titles_in, trimmed
-from rankfair.files.table import Reading, Table, check_header
+from rankfair.files.table import Reading, Table
 from rankfair.input.errors import InputError, TableError, listed, printable, shown
+
+Row: TypeAlias = tuple[int, list[str]]
 
 _UNWRITABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f]")  # no XML holds them
 MOST_ROWS = (1 << 20) - 1
@@ -31,47 +31,12 @@ def is_workbook(raw: bytes) -> bool:
         return False
 
 
-def read_workbook(raw: bytes, reading: Reading) -> Sheet:
-    """Return the cells of a sheet as text, as a CSV file would hold them.
+def read_rows(raw: bytes, reading: Reading) -> tuple[list[Row], str]:
+    """Return the rows of a sheet that hold something, by number, as a CSV file would.
 
-    The first used row is the header; titles above it are skipped, and so are blank rows
-    and columns.  A number is its shortest text, a date is ``2024-01-31``.
+    Blank columns are left out.  A number is its shortest text, a date is
+    ``2024-01-31``.  Beside them a note on other sheets, one of which may be meant.
     """
-    rows, notes = _used_rows(raw, reading)
-    try:
-        return _sheet_of(rows, notes, reading)
-    except TableError as error:  # another sheet may be what is meant
-        error.cure = " ".join(filter(None, [str(error.cure), *notes]))
-        raise
-
-
-def _sheet_of(
-    rows: list[tuple[int, list[str]]], notes: list[str], reading: Reading
-) -> Sheet:
-    """Return the cells of rows that hold something, below their header."""
-    if not rows:
-        raise TableError("is empty: a header and rows are expected")
-    width = max(len(row) for _, row in rows)
-    rows = [(line, row + [""] * (width - len(row))) for line, row in rows]
-    used = [i for i in range(width) if any(row[i].strip() for _, row in rows)]
-    rows = [(line, [row[i] for i in used]) for line, row in rows]
-    n_titles = titles_in([row for _, row in rows[: MOST_TITLES + 2]])
-    line, header = rows[n_titles]
-    notes = [*notes, *header_notes(rows, n_titles)]
-    names = trimmed(header, reading)
-    check_header(names, line=line)
-    body = rows[n_titles + 1 :]
-    if not body:
-        raise TableError("has a header, but no rows", "Is it the whole sheet?")
-    columns = tuple(map(list, zip(*(row for _, row in body), strict=True)))
-    lines = np.array([line for line, _ in body], np.int64)
-    return Sheet(tuple(names), columns, lines, ",", tuple(notes))
-
-
-def _used_rows(
-    raw: bytes, reading: Reading
-) -> tuple[list[tuple[int, list[str]]], list[str]]:
-    """Return the rows of a sheet that hold something, by number, and notes."""
     openpyxl = _library("is an Excel workbook")
     with ZipFile(io.BytesIO(raw)) as archive:
         size = sum(each.file_size for each in archive.infolist())
@@ -83,17 +48,21 @@ def _used_rows(
             warnings.simplefilter("ignore")
             stream = io.BytesIO(raw)
             book = openpyxl.load_workbook(stream, read_only=True, data_only=True)
-            sheet, notes = _chosen(book, reading)
-            return _filled(sheet.iter_rows(values_only=True), reading), notes
+            sheet, others = _chosen(book, reading)
+            rows = _filled(sheet.iter_rows(values_only=True), reading)
     except (InputError, MemoryError):
         raise
     except Exception as error:  # whatever the library makes of a damaged file
         said = (str(error).splitlines() or [type(error).__name__])[0][:100]
         reason = f"is a damaged Excel workbook ({said})"
         raise TableError(reason, "Save it again.") from error
+    columns = list(zip_longest(*(cells for _, cells in rows), fillvalue=""))
+    used = [column for column in columns if any(map(str.strip, column))]
+    lines = [line for line, _ in rows]
+    return list(zip(lines, map(list, zip(*used, strict=True)), strict=True)), others
 
 
-def _chosen(book: Any, reading: Reading) -> tuple[Any, list[str]]:
+def _chosen(book: Any, reading: Reading) -> tuple[Any, str]:
     """Return the sheet that is asked for, or the first one with a note on others."""
     names = [sheet.title for sheet in book.worksheets]
     there = f"The workbook has {listed(names)}."
@@ -102,11 +71,11 @@ def _chosen(book: Any, reading: Reading) -> tuple[Any, list[str]]:
     sheet = book.worksheets[names.index(reading.sheet) if reading.sheet else 0]
     sheet.reset_dimensions()  # they may be wrong, and as large as a sheet can be
     if reading.sheet is not None or len(names) == 1:
-        return sheet, []
-    return sheet, [f"Read the first sheet. {there} --sheet names another."]
+        return sheet, ""
+    return sheet, f"Read the first sheet. {there} --sheet names another."
 
 
-def _filled(rows: Iterable[Sequence[Any]], reading: Reading) -> list[Any]:
+def _filled(rows: Iterable[Sequence[Any]], reading: Reading) -> list[Row]:
     """Return the rows that are not blank, cells as text."""
     found, n_cells = [], 0
     for line, row in enumerate(rows, start=1):

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import csv
 import io
 import os
 import sys
 from collections.abc import Callable
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +16,7 @@ from rankfair.files.table import PLAIN, Table
 from rankfair.files.workbook import to_workbook
 from rankfair.input.disk import write_whole
 from rankfair.input.errors import TableError, printable
+from rankfair.input.frames import EXACT
 
 # Spreadsheets take these for the start of a formula; the last four are full-width.
 _STARTS = tuple("=+-@\t\r\n＝＋－＠")
@@ -107,102 +106,40 @@ def _to_parquet(table: Table) -> bytes:
     return stream.getvalue()
 
 
-class _Lines(io.StringIO):
-    """Take lines that end with CR LF, keep them with LF.
-
-    The `csv` module quotes a cell for the signs of its line end alone; a CR left bare
-    in a cell could not be read again.
-    """
-
-    def write(self, line: str) -> int:
-        return super().write(line[:-2] + "\n")
-
-
-def to_csv(table: Table, small: int = 4096) -> str:
-    """Return a table as CSV text; one of fewer rows than ``small`` cell by cell."""
-    # A row of one empty cell would be a blank line, which the `csv` module quotes.
-    if table.n_rows >= small and len(table.names) > 1:
-        with suppress(ImportError, UnicodeEncodeError):
-            return _by_columns(table)
-    stream = _Lines(newline="")
-    sign, decimal = table.dialect.delimiter, table.dialect.decimal
-    writer = csv.writer(stream, delimiter=sign, lineterminator="\r\n")
-    writer.writerow([neutral(name) for name in table.names])
-    columns = [_cells(column) for column in table.columns.values()]
-    if decimal != ".":
-        for column, cells in zip(table.columns.values(), columns, strict=True):
-            if column.dtype.kind == "f":
-                cells[:] = [str(cell).replace(".", decimal) for cell in cells]
-    writer.writerows(zip(*columns, strict=True))
-    return stream.getvalue()
-
-
-def _by_columns(table: Table) -> str:
-    """Return the same text, made by polars column by column."""
+def to_csv(table: Table) -> str:
+    """Return a table as CSV text, made column by column."""
     import polars as pl
 
-    sign, decimal = table.dialect.delimiter, table.dialect.decimal
-    names = [neutral(name) for name in table.names]
-    head = io.StringIO()
-    csv.writer(head, delimiter=sign, lineterminator="\n").writerow(names)
     columns = []
-    for place, column in enumerate(table.columns.values()):
+    for name, column in table.columns.items():
         if column.dtype.kind == "O":
             cells = pl.Series(column.tolist(), dtype=pl.String).replace("", None)
             odd = cells.str.contains(_MAY_BE_RUN).fill_null(False).arg_true()
-            cells = _with(cells, odd, [neutral(cell) for cell in cells.gather(odd)])
+            if len(odd):
+                cells = cells.scatter(odd, list(map(neutral, cells.gather(odd))))
         elif column.dtype.kind == "f":
             cells = _numbers(column)
-            if decimal != ".":
-                cells = cells.str.replace(".", decimal, literal=True)
         else:
             cells = pl.Series([*map(str, column.tolist())])
-        columns.append(cells.alias(str(place)))
-    rows = pl.DataFrame(columns).write_csv(include_header=False, separator=sign)
-    return head.getvalue() + rows
-
-
-def _with(cells: Any, at: Any, values: list[str]) -> Any:
-    return cells.scatter(at, values) if values else cells
+        columns.append(cells.alias(neutral(name)))
+    # A row of one empty cell would be a blank line.
+    empty = '""' if len(columns) == 1 else None
+    return pl.DataFrame(columns).write_csv(
+        separator=table.dialect.delimiter,
+        null_value=empty,
+        decimal_comma=table.dialect.decimal == ",",
+    )
 
 
 def _numbers(column: NDArray[Any]) -> Any:
-    """Return numbers as Python writes them, missing ones as null."""
+    """Return numbers, missing ones as null, without a point if nothing is lost so."""
     import polars as pl
 
-    whole = _as_whole(column)
-    if whole is not None:
-        cells = pl.Series(whole).cast(pl.String)
-    else:
-        cells = pl.Series(column.astype(np.float64)).cast(pl.String)
-        size = np.abs(column)
-        # Elsewhere Python and polars have other exponents.
-        odd = np.flatnonzero((column != 0) & ~((size > 1e-3) & (size < 1e15)))
-        cells = _with(cells, odd, [repr(value) for value in column[odd].tolist()])
-    gone = np.flatnonzero(np.isnan(column))
-    return cells.scatter(gone, None) if len(gone) else cells
-
-
-def _as_whole(column: NDArray[Any]) -> NDArray[np.int64] | None:
-    """Return numbers as integers, 0 for missing ones, if nothing is lost by it."""
     known = column[~np.isnan(column)]
-    plain = (np.abs(known) < 2.0**53) & ~(np.signbit(known) & (known == 0))
-    if not (plain.all() and (known == np.trunc(known)).all()):
-        return None
-    return np.where(np.isnan(column), 0.0, column).astype(np.int64)
-
-
-def _cells(column: NDArray[Any]) -> list[Any]:
-    """Return cells as they are written; whole numbers have no point, 3 and not 3.0."""
-    if column.dtype.kind == "O":
-        return ["" if cell is None else neutral(cell) for cell in column.tolist()]
-    if column.dtype.kind != "f":
-        return list(column.tolist())
-    whole = _as_whole(column)
-    cells: list[Any] = (column if whole is None else whole).tolist()
-    for i in np.flatnonzero(np.isnan(column)).tolist():
-        cells[i] = ""
-    return cells
+    whole = (np.abs(known) < EXACT) & (known == np.trunc(known))
+    whole &= ~(np.signbit(known) & (known == 0))
+    numbers = pl.Series(column.astype(np.float64)).fill_nan(None)
+    return numbers.cast(pl.Int64) if whole.all() else numbers
 
 
 # What a table becomes, by the ending of the file; all else is CSV.
