@@ -173,29 +173,15 @@ def drawn():
     return draw_methods([*fair, *free, *seen], paths)
 
 
-@pytest.fixture(scope="module")
-def picture():
+def test_names_of_methods_stand_beside_the_panel_and_overlap_nothing():
     figure = drawn()
     figure.draw_without_rendering()
-    return figure
-
-
-def test_names_and_ticks_of_methods_overlap_nothing(picture):
-    first, *others = picture.axes
-    boxes = [Text.get_window_extent(text) for text in first.texts]  # without lines
-    assert len(boxes) == 6
-    ticks = [
-        label.get_window_extent()
-        for axes in others
-        for label in axes.get_xticklabels()
-        if label.get_text()
-        and axes.get_xlim()[0] <= label.get_position()[0] <= axes.get_xlim()[1]
-    ]
-    assert len(ticks) > 4
-    for each in (boxes, ticks):
-        assert not any(a.overlaps(b) for a, b in itertools.combinations(each, 2))
-    left = first.get_window_extent().x1, others[0].get_tightbbox().x0
-    assert all(left[0] <= box.x0 and box.x1 <= left[1] for box in boxes)
+    (axes,) = figure.axes
+    boxes = [Text.get_window_extent(text) for text in axes.texts]  # without lines
+    assert len(boxes) == 7
+    assert not any(a.overlaps(b) for a, b in itertools.combinations(boxes, 2))
+    assert all(box.x0 >= axes.get_window_extent().x1 for box in boxes)
+    assert len(figure.legends[0].get_texts()) == 4
 
 
 def test_files_are_the_same_for_the_same_records_and_have_no_date(tmp_path):
