@@ -22,34 +22,6 @@ if TYPE_CHECKING:
 BAR = (5, 11)  # top and height of a bar in a strip
 ARTICLE_10 = 0.05  # from here on employers must explain a gap, or assess pay jointly
 QUARTERS = ("Lowest quarter", "Second quarter", "Third quarter", "Highest quarter")
-FIGURES: tuple[tuple[str, str, str, text.Form], ...] = (  # name, meaning, field
-    (
-        "Unexplained, in percent",
-        "Of the mean of {against}.",
-        "unexplained_share",
-        percent,
-    ),
-    (
-        "Unexplained, in percent, by logarithms",
-        "The same of a regression of logarithms, where a percent is a percent at every "
-        "level (Kennedy's estimate).",
-        "unexplained_log",
-        percent,
-    ),
-    (
-        "Rank AUC of what the controls leave",
-        "Of all pairs, the share in which {group} is higher after the controls are "
-        "taken into account; 0.5 is parity.",
-        "residual_auc",
-        text.decimals,
-    ),
-    (
-        "Rank AUC among rows that are alike",
-        "The same within five strata of the chance to be in {group}, by the controls.",
-        "stratified_auc",
-        text.decimals,
-    ),
-)
 
 
 def units_sections(audit: Audit) -> list[View]:
@@ -176,7 +148,6 @@ def parts_sections(audit: Audit) -> list[View]:
                 "unit": audit.unit,
                 "parts": _parts_view(parts[0], audit) if parts else None,
                 "remedies": remedies,
-                "raises": _raises_by_task(remedies),
             }
         )
     return found
@@ -209,7 +180,6 @@ def _parts_view(parts: GapParts, audit: Audit) -> View:
             for (name, kind, e), size, share in zip(rows, sizes, shares, strict=True)
         ],
         "of": parts,
-        "figures": FIGURES,
         "detectable": "" if sure else text.alike([parts.detectable])[0],
     }
 
@@ -230,22 +200,6 @@ def _bars(parts: GapParts, kind: str, e: Estimate, x: Scale) -> list[View]:
         box = {"x": low, "width": round(high - low, 2), "height": height / n}
         found.append({**box, "y": top + (i * height / n if n > 1 else 0), "kind": name})
     return found
-
-
-def _raises_by_task(remedies: list[RemedyCost]) -> list[View]:
-    """How many are raised in each task, and by how much; the largest sum is first."""
-    by_task = [{t.task: t for t in remedy.by_task} for remedy in remedies]
-    totals = {task: t.total for each in reversed(by_task) for task, t in each.items()}
-    return [
-        {
-            "task": task,
-            "cells": [
-                (each[task].n_raised, each[task].total) if task in each else (0, 0)
-                for each in by_task
-            ],
-        }
-        for task in sorted(totals, key=totals.__getitem__, reverse=True)
-    ]
 
 
 def bands_sections(audit: Audit) -> list[View]:

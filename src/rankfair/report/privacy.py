@@ -75,17 +75,7 @@ def without_small(audit: Audit, least: int) -> tuple[Audit, str]:
         histograms=seen(audit.histograms),
         units=seen(audit.units),
         parts=seen(audit.parts),
-        remedies=tuple(
-            replace(
-                remedy,
-                by_task=tuple(
-                    t
-                    for t in remedy.by_task
-                    if t.task not in tasks.get(_key(remedy), ())
-                ),
-            )
-            for remedy in seen(audit.remedies)
-        ),
+        remedies=seen(audit.remedies),
         bands=tuple(
             _bands(bands, groups[bands.sensitive_feature]) for bands in audit.bands
         ),

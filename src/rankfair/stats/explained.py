@@ -13,11 +13,10 @@ pseudo-values, and has the interval of such a difference: over rows or over task
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from scipy.special import ndtri
 
 from rankfair.input.arrays import Bools, Floats
 from rankfair.stats.estimate import Estimate, TwoGroups
@@ -277,25 +276,6 @@ def explained_gap(
         share(z, float(parts.sum())),
         share(rest, found.unexplained),
         found.dropped,
-    )
-
-
-def kennedy(estimate: Estimate, confidence: float) -> Estimate:
-    """Return the relative difference of a difference of logarithms.
-
-    ``exp(b − Var b / 2) − 1``: the mean of exp(b) is above exp of the mean (Kennedy
-    1981).  The ends of the interval are mapped by ``exp(·) − 1``.
-
-    Examples
-    --------
-    >>> print(kennedy(Estimate(-0.10, -0.14, -0.06), 0.95))
-    -0.095 (-0.131 to -0.058)
-    """
-    half = (estimate.ci_high - estimate.ci_low) / 2.0
-    variance = (half / ndtri((1.0 - confidence) / 2.0)) ** 2
-    shift = variance / 2.0 if estimate.estimable else 0.0
-    return replace(
-        estimate.mapped(math.expm1), value=math.expm1(estimate.value - shift)
     )
 
 
