@@ -137,12 +137,9 @@ def test_the_page_says_what_is_missing_and_where_it_comes_from(tmp_path):
     assert not {("span", "0 tasks"), ("span", "1 task")} & set(page.texts)
 
 
-def test_many_groups_and_many_tasks_share_a_megabyte():
+def test_of_many_groups_the_largest_gaps_are_shown():
     groups = tuple(f"group {i}" for i in range(12))
-    audit = audits.make_audit(n_tasks=2000, attributes=(("race", groups),))
-    html = render(audit, most_bytes=350_000)
-    assert len(html.encode()) < 350_000
-    assert re.search(r"The page holds [\d,]+ of 2,000 lines", html)
+    html = render(audits.make_audit(attributes=(("race", groups),)))
     assert "The 24 largest rank gaps of 78 comparisons" in html
     assert html.count("<details") == 24 and html.count("<details open") < 4
 
@@ -206,13 +203,13 @@ def test_every_task_comes_back_the_worst_first():
 
 
 def test_too_many_tasks_are_cut_from_the_end():
-    audit = audits.make_audit(n_tasks=2000, models=("m",))
-    every, found = forest(audit), forest(audit, 20_000)
-    assert len(found["json"].encode()) <= 20_000 and found["trimmed"]
+    audit = audits.make_audit(n_tasks=200, models=("m",))
+    every, found = forest(audit), forest(audit, 50)
+    assert found["trimmed"] and not every["trimmed"]
     kept, known = (json.loads(it["json"])["sets"][0]["task"] for it in (found, every))
-    assert 100 < len(kept) < len(known) == 2000 and kept == known[: len(kept)]
-    long = audits.make_audit(n_tasks=5, label="x" * 500 + "{}")
-    assert len(json.loads(forest(long, 100)["json"])["sets"][0]["task"]) == 1
+    assert len(known) == 200 and kept == known[:50]
+    values = {**view(audit), "sections": [found | {"id": "tasks"}]}
+    assert "The page holds 50 of 200 lines" in assembly.fill("audit.html.j2", values)
     assert forest(audits.make_audit(n_tasks=0)) is None
 
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 ByModel = dict[str, "Comparison"]
 
 
-def render(audit: Audit, most_bytes: int = 1_000_000, suppress: int = 5) -> str:
+def render(audit: Audit, suppress: int = 5) -> str:
     """Return an audit as one HTML page that needs no other file and no network.
 
     Names are escaped, control characters are spelt out, and the content policy of the
@@ -39,8 +39,6 @@ def render(audit: Audit, most_bytes: int = 1_000_000, suppress: int = 5) -> str:
     ----------
     audit : Audit
         The records.
-    most_bytes : int, default=1_000_000
-        If the page is larger, lines of tasks are left out.
     suppress : int, default=5
         Groups and tasks of fewer rows, and the next smallest, are not shown.
 
@@ -57,13 +55,7 @@ def render(audit: Audit, most_bytes: int = 1_000_000, suppress: int = 5) -> str:
     >>> page.count("Content-Security-Policy"), "<b>" in page, "&lt;b&gt;" in page
     (1, False, True)
     """
-    values = view(audit, suppress=suppress)
-    page = fill("audit.html.j2", values)
-    excess = len(page.encode()) - most_bytes
-    if excess <= 0 or not values["task_data"]:
-        return page
-    left = len(values["task_data"].encode()) - excess
-    return fill("audit.html.j2", view(audit, left, suppress))
+    return fill("audit.html.j2", view(audit, suppress))
 
 
 def render_fragment(audit: Audit) -> str:
@@ -89,19 +81,16 @@ def render_fragment(audit: Audit) -> str:
     >>> "<strong" in render_fragment(found)
     True
     """
-    shortened = view(audit, most_bytes=60_000)
+    shortened = view(audit, most_tasks=1_000)
     page = fill("audit.html.j2", shortened)
     return environment().get_template("fragment.html.j2").render(shortened, page=page)
 
 
-def view(audit: Audit, most_bytes: int = 900_000, suppress: int = 5) -> View:
-    """Return everything that ``audit.html.j2`` shows, as text, numbers and lists.
-
-    The data of single tasks take at most ``most_bytes``.
-    """
+def view(audit: Audit, suppress: int = 5, most_tasks: int = 20_000) -> View:
+    """Return everything that ``audit.html.j2`` shows, as text, numbers and lists."""
     audit, hidden = without_small(audit, suppress)
     made, longest = audit.provenance, max(map(len, audit.model_names), default=0)
-    tasks = forest(audit, most_bytes)
+    tasks = forest(audit, most_tasks)
     sections = [
         *(found for make in SECTIONS for found in make(audit)),
         *([] if tasks is None else [tasks]),

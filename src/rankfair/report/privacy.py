@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from rankfair.audit.records import Audit, PayBands, TaskLine, UnitsGap
 
 Key = tuple[str, str, str]  # sensitive feature, group, against
+# Of an audit: what is about one group, or about two.
+RECORDS = ("comparisons", "tasks", "histograms", "units", "parts", "remedies")
 
 
 def small(sizes: Mapping[str, int], least: int) -> frozenset[str]:
@@ -70,12 +72,7 @@ def without_small(audit: Audit, least: int) -> tuple[Audit, str]:
             )
             for f in audit.sensitive_features
         ),
-        comparisons=seen(audit.comparisons),
-        tasks=seen(audit.tasks),
-        histograms=seen(audit.histograms),
-        units=seen(audit.units),
-        parts=seen(audit.parts),
-        remedies=seen(audit.remedies),
+        **{name: seen(getattr(audit, name)) for name in RECORDS},
         bands=tuple(
             _bands(bands, groups[bands.sensitive_feature]) for bands in audit.bands
         ),

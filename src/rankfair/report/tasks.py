@@ -33,32 +33,23 @@ Key = tuple[str, str, str]  # sensitive feature, group, against
 ByModel = dict[str, "TaskLine"]  # the lines of one task
 
 
-def forest(audit: Audit, most_bytes: int = 900_000, n_first: int = 25) -> View | None:
+def forest(audit: Audit, most: int = 20_000, n_first: int = 25) -> View | None:
     """Return the section, or None without tasks; the worst tasks are first.
 
     ``json`` is what the script of the page reads: ``models``, ``notes``, the range and
     ticks of the AUC axis, and ``sets``, one a comparison.  A set has the columns
     ``task``, ``a``, ``b`` (rows of the groups) and for each model ``auc``, ``low``,
     ``high`` in ten-thousandths (null: unknown), ``p``, ``flag`` (a string of 0 and 1)
-    and ``note``, an index.  If it would be larger than ``most_bytes``, the last tasks
-    are left out.  ``first`` are the first rows, for readers without scripts.
+    and ``note``, an index.  Of more than ``most`` lines the last tasks are left out.
+    ``first`` are the first rows, for readers without scripts.
     """
     if not audit.tasks:
         return None
     sets = _worst_first(audit.tasks)
-    n_all = sum(map(len, sets.values()))
-    share = most_bytes / (12 * len(audit.tasks))  # no line takes less than 12 bytes
-    while True:
-        kept = {
-            key: rows[: max(1, math.floor(share * len(rows)))]
-            for key, rows in sets.items()
-        }
-        data = _data(audit, kept)
-        text = as_json(data)
-        size, n_shown = len(text.encode()), sum(map(len, kept.values()))
-        if size <= most_bytes or n_shown <= len(sets):
-            break
-        share *= 0.97 * most_bytes / size
+    share = min(most / len(audit.tasks), 1.0)
+    kept = {key: rows[: math.ceil(share * len(rows))] for key, rows in sets.items()}
+    data = _data(audit, kept)
+    n_all, n_shown = (sum(map(len, each.values())) for each in (sets, kept))
     width, _, margin = STRIP
     x = Scale(data["low"], data["high"], margin, width - margin)
     lines = [t for t in audit.tasks if t.model == audit.models[-1].name]
@@ -66,7 +57,7 @@ def forest(audit: Audit, most_bytes: int = 900_000, n_first: int = 25) -> View |
         "id": "tasks",
         "name": "Tasks",
         "template": "tasks.html.j2",
-        "json": text,
+        "json": as_json(data),
         "n_shown": count(n_shown),
         "n_all": count(n_all),
         "trimmed": n_shown < n_all,
