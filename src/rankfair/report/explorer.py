@@ -44,7 +44,7 @@ def explorer(path: Path, reference: str = "", suppress: int = 5) -> View | None:
         return None
     assert path.views is not None
     views, last = _shown(path.views, suppress), path.rows[-1]
-    epsilons = [f"{row.epsilon:.4g}" for row in path.rows]
+    epsilons = [f"{row.epsilon:.3g}" for row in path.rows]
     order = sorted(path.groups, key=lambda name: name != reference)
     colours = [order.index(name) % COLOURS + 1 for name in path.groups]
     return {
