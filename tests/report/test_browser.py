@@ -206,21 +206,10 @@ def test_tasks_can_be_sorted_turned_over_and_found(opened):
     assert rows(page) == [] and status.inner_text() == "No task is like that."
 
 
-def test_without_scripts_the_first_rows_are_the_same(opened, written):
+def test_without_scripts_the_page_says_what_is_missing(opened, written):
     html = render(audits.make_audit(n_tasks=60))
     plain = opened(html, quiet=False, java_script_enabled=False)
     live = opened(html)
-    words = [p.locator("#task-rows").inner_text().split() for p in (plain, live)]
-    assert words[0] == words[1]
-    marks = [
-        p.locator("#task-rows .strip").evaluate_all(
-            """nodes => nodes.flatMap((svg) => [...svg.querySelectorAll(".bar, .mark")])
-                 .flatMap((n) => ["x1", "x2", "y1", "cx", "x"]
-                   .map((a) => Number(n.getAttribute(a))))"""
-        )
-        for p in (plain, live)
-    ]
-    assert marks[0] == pytest.approx(marks[1], abs=0.1) and any(marks[0])
     assert plain.locator("#task-first").is_visible()
     assert live.locator("#task-first").is_hidden()
     for hidden in ("#theme", "#task-controls", "#task-pager"):

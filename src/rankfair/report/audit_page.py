@@ -98,7 +98,7 @@ def view(audit: Audit, suppress: int = 5, most_tasks: int = 20_000) -> View:
     ]
     # An audit of one column alone is called by its name.
     alone = len(audit.models) == 1 and not _has_target(audit)
-    confidence = f"{_percent(audit)} %"
+    confidence = f"{100 * audit.confidence:g} %"
     missing = [
         f"{text.number_of(feature.n_missing)} without {feature.name}"
         for feature in audit.sensitive_features
@@ -122,10 +122,6 @@ def view(audit: Audit, suppress: int = 5, most_tasks: int = 20_000) -> View:
         "provenance": origin(made, least),
         "confidence": confidence,
     }
-
-
-def _percent(audit: Audit) -> str:
-    return f"{100 * audit.confidence:g}"
 
 
 def _has_target(audit: Audit) -> bool:
@@ -243,17 +239,12 @@ def _method(audit: Audit) -> list[View]:
         if known:
             names_of.setdefault(known, []).append(metric.plain_name)
     head = {"id": "method", "name": "Method", "template": "method.html.j2"}
-    notes = [
-        note.format(confidence=_percent(audit), min_group=audit.min_group)
-        for note in words.NOTES
-    ]
     methods = [(", ".join(names), ways) for ways, names in names_of.items()]
-    return [head | {"notes": notes, "methods": methods}]
+    return [head | {"least": audit.min_group, "methods": methods}]
 
 
 def _caveats(audit: Audit) -> list[View]:
-    head = {"id": "caveats", "name": "Caveats", "template": "caveats.html.j2"}
-    return [head | {"caveats": words.CAVEATS}]
+    return [{"id": "caveats", "name": "Caveats", "template": "caveats.html.j2"}]
 
 
 SECTIONS: tuple[Callable[[Audit], list[View]], ...] = (

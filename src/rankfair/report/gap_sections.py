@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     )
     from rankfair.stats.estimate import Estimate
 
-BAR = (5, 11)  # top and height of a bar in a strip
 ARTICLE_10 = 0.05  # from here on employers must explain a gap, or assess pay jointly
 QUARTERS = ("Lowest quarter", "Second quarter", "Third quarter", "Highest quarter")
 
@@ -172,7 +171,7 @@ def _parts_view(parts: GapParts, audit: Audit) -> View:
             {
                 "name": name,
                 "kind": kind,
-                "bars": _bars(parts, kind, e, x),
+                "bar": _bar(e, x),
                 "strip": text.strip(e, x, name, text.alike),
                 "cell": text.cell(e, text.alike) | {"text": size, "p": ""},
                 "share": "" if math.isnan(share) else percent([share])[0],
@@ -184,22 +183,10 @@ def _parts_view(parts: GapParts, audit: Audit) -> View:
     }
 
 
-def _bars(parts: GapParts, kind: str, e: Estimate, x: Scale) -> list[View]:
-    """The bar of a row; that of the whole gap is split into its two parts."""
-    spans = [(kind, 0.0, e.value)]
-    if kind == "gap":
-        explained, gap = parts.explained.value, parts.gap.value
-        spans = [("explained", 0.0, explained), ("unexplained", explained, gap)]
-    top, height = BAR
-    # Parts in opposite directions are one below the other.
-    opposite = parts.explained.value * parts.unexplained.value < 0.0
-    n = 2 if kind == "gap" and opposite else 1
-    found = []
-    for i, (name, *ends) in enumerate(spans):
-        low, high = sorted(map(x, ends))
-        box = {"x": low, "width": round(high - low, 2), "height": height / n}
-        found.append({**box, "y": top + (i * height / n if n > 1 else 0), "kind": name})
-    return found
+def _bar(e: Estimate, x: Scale) -> View:
+    """The bar from 0 to a number."""
+    low, high = sorted((x(0.0), x(e.value)))
+    return {"x": low, "width": round(high - low, 2)}
 
 
 def bands_sections(audit: Audit) -> list[View]:
