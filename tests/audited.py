@@ -33,9 +33,7 @@ def simple(auc=0.6, low=0.55, high=0.65, attributes=("sex",)):
     lines |= {"n_group": 10, "n_against": 10, "auc": Estimate(auc, low, high)}
     return Audit(
         models=(ModelLine("m", some, some, some),),
-        sensitive_features=tuple(
-            SensitiveFeature(a, (), 0, False, 5) for a in attributes
-        ),
+        sensitive_features=tuple(SensitiveFeature(a, (), 0, False) for a in attributes),
         comparisons=tuple(
             Comparison(**lines | {"sensitive_feature": a}) for a in attributes
         ),

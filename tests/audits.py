@@ -122,7 +122,7 @@ def attribute(name, groups, models, target=True, **more):
     return SensitiveFeature(
         name,
         made,
-        **{"n_missing": 0, "constant_in_tasks": False, "min_group": 5, **more},
+        **{"n_missing": 0, "constant_in_tasks": False, **more},
     )
 
 

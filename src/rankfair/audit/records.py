@@ -86,7 +86,6 @@ class SensitiveFeature:
     groups: tuple[Group, ...]
     n_missing: int
     constant_in_tasks: bool
-    min_group: int
     note: str = ""
     reference: str = ""
 
@@ -259,16 +258,14 @@ class QuartileBand:
 
 @dataclass(frozen=True)
 class PayBands:
-    """The four quartile bands of pay, and pay beside the base pay.
+    """The four quartile bands of pay; of each group, the share with complementary pay.
 
-    ``complementary`` has the gaps of complementary pay, ``receiving`` the share of each
-    group that gets any.
+    The gaps of complementary pay are among those in units.
     """
 
     of: str
     sensitive_feature: str
     bands: tuple[QuartileBand, ...]
-    complementary: tuple[UnitsGap, ...]
     receiving: dict[str, float]
 
 
@@ -471,7 +468,7 @@ class Audit:
             for feature in self.sensitive_features
             for group in feature.groups
             if (feature.name, group.label) not in judged
-            and not (ignore_small and group.n_rows < feature.min_group)
+            and not (ignore_small and group.n_rows < self.min_group)
         )
 
     def _estimable(self, model: str | None) -> list[Comparison]:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from rankfair.audit.comparisons import AuditSettings, Pair, PairRows, pairs_of
+from rankfair.audit.comparisons import AuditSettings, PairRows, pairs_of
 from rankfair.audit.records import (
     GapParts,
     PayBands,
@@ -30,7 +30,9 @@ from rankfair.stats.medians import median_gaps
 from rankfair.stats.ordered import placements
 from rankfair.stats.propensity import by_quantiles
 
-MOST_TASKS = 200  # the largest tasks get a gap of their own
+# So many of the largest tasks get a gap of their own: of one pair of groups, and of all
+# pairs of a sensitive feature.
+MOST_TASKS, MOST_TASK_GAPS = 200, 600
 
 
 def in_units(
@@ -48,21 +50,22 @@ def in_units(
     units: list[UnitsGap] = []
     parts: list[GapParts] = []
     remedies: list[RemedyCost] = []
-    for of, values in measured.items():
-        for grouping in rows.groupings:
-            for pair in _referenced(grouping):
-                mine = PairRows.of(pair, rows, to)
-                units += _units_gaps(of, values, mine)
-                a, b = mine.groups.a.n, mine.groups.b.n
-                if min(a, b) < max(to.min_group, 2):
-                    continue
-                if rows.controls is not None:
-                    parts.append(_gap_parts(of, values, mine))
-                remedies += _remedies(of, values, mine, sorted(goals))
     bands: list[PayBands] = []
+    for of, values in measured.items():
+        for mine in _referenced(rows, to):
+            units += _units_gaps(of, values, mine)
+            a, b = mine.groups.a.n, mine.groups.b.n
+            if min(a, b) < max(to.min_group, 2):
+                continue
+            if rows.controls is not None:
+                parts.append(_gap_parts(of, values, mine))
+            remedies += _remedies(of, values, mine, sorted(goals))
     if layout == "pay-transparency":
         of, values = next(iter(measured.items()))
-        bands = [_pay_bands(of, values, each, rows, to) for each in rows.groupings]
+        bands = [_pay_bands(of, values, each, rows) for each in rows.groupings]
+        if rows.complementary is not None:
+            for mine in _referenced(rows, to):
+                units += _units_gaps("complementary pay", rows.complementary, mine)
     return {
         "units": tuple(units),
         "parts": tuple(parts),
@@ -71,11 +74,14 @@ def in_units(
     }
 
 
-def _referenced(grouping: SensitiveGroups) -> list[Pair]:
-    """The comparisons with the reference group, else with the rest."""
-    pairs = pairs_of(grouping)
-    found = [pair for pair in pairs if pair.other == grouping.reference]
-    return found or pairs
+def _referenced(rows: ScoredRows, to: AuditSettings) -> list[PairRows]:
+    """The comparisons of each feature with its reference group, else with the rest."""
+    found = []
+    for grouping in rows.groupings:
+        pairs = pairs_of(grouping)
+        others = [pair for pair in pairs if pair.other == grouping.reference]
+        found += [PairRows.of(pair, rows, to) for pair in others or pairs]
+    return found
 
 
 def _units_gaps(of: str, values: Floats, rows: PairRows) -> list[UnitsGap]:
@@ -84,12 +90,14 @@ def _units_gaps(of: str, values: Floats, rows: PairRows) -> list[UnitsGap]:
     if rows.data.tasks is None:
         return found
     tasks, n = rows.own(rows.data.tasks), len(labels)
+    n_pairs = max(len(rows.pair.grouping.labels) - 1, 1)
+    most = min(MOST_TASKS, MOST_TASK_GAPS // n_pairs)
     alone = replace(rows.data, tasks=None)  # rows of one task are independent
     of_group, sizes = np.bincount(tasks[rows.in_a], minlength=n), np.bincount(tasks)
     both = np.flatnonzero(
         (of_group[: len(sizes)] > 0) & (of_group[: len(sizes)] < sizes)
     )
-    largest = np.sort(both[np.argsort(-sizes[both], kind="stable")[:MOST_TASKS]])
+    largest = np.sort(both[np.argsort(-sizes[both], kind="stable")[:most]])
     places, ends = rows.at[np.argsort(tasks, kind="stable")], np.cumsum(sizes)
     for task in largest.tolist():
         at = places[ends[task] - sizes[task] : ends[task]]
@@ -187,13 +195,9 @@ def _remedies(
 
 
 def _pay_bands(
-    of: str,
-    values: Floats,
-    grouping: SensitiveGroups,
-    rows: ScoredRows,
-    to: AuditSettings,
+    of: str, values: Floats, grouping: SensitiveGroups, rows: ScoredRows
 ) -> PayBands:
-    """The share of each group in the four quartile bands, and complementary pay."""
+    """The share of each group in the four quartile bands, and who gets other pay."""
     known, labels, pay = grouping.codes >= 0, grouping.labels, rows.complementary
     mass = np.ones(len(values)) if rows.weights is None else rows.weights
     own, codes, weight = values[known], grouping.codes[known], mass[known]
@@ -206,12 +210,8 @@ def _pay_bands(
         shares = dict(zip(labels, share, strict=True))
         bands.append(QuartileBand(low, high, int(here.sum()), shares))
     if pay is None:
-        return PayBands(of, grouping.name, tuple(bands), (), {})
-    gaps = tuple(
-        _units_gap("complementary pay", pay, PairRows.of(pair, rows, to))
-        for pair in _referenced(grouping)
-    )
+        return PayBands(of, grouping.name, tuple(bands), {})
     paid = np.bincount(codes, weight * (pay[known] > 0.0), len(labels))
     receiving = (paid / grouping.sizes(mass)).tolist()
     receives = dict(zip(labels, receiving, strict=True))
-    return PayBands(of, grouping.name, tuple(bands), gaps, receives)
+    return PayBands(of, grouping.name, tuple(bands), receives)

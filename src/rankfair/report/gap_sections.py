@@ -208,18 +208,14 @@ def _bands_view(bands: PayBands, audit: Audit) -> View:
     order = sorted(
         (g.label for g in feature.groups), key=lambda label: label != feature.reference
     )
-    whole = (
-        gap
-        for gap in audit.units
-        if (gap.of, gap.sensitive_feature, gap.task) == (bands.of, name, None)
-    )
     ends = iter(text.alike([v for band in bands.bands for v in (band.low, band.high)]))
     return {
         "bands": bands,
         "labels": order,
         "gaps": [
-            *((bands.of, gap) for gap in whole),
-            *(("complementary pay", gap) for gap in bands.complementary),
+            gap
+            for gap in audit.units
+            if gap.sensitive_feature == name and gap.task is None
         ],
         "rows": [
             (quarter, next(ends), next(ends), band, _shares(band.shares, order))

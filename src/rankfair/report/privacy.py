@@ -95,8 +95,5 @@ def _bands(bands: PayBands, hidden: frozenset[str]) -> PayBands:
     return replace(
         bands,
         bands=tuple(replace(b, shares=seen(b.shares)) for b in bands.bands),
-        complementary=tuple(
-            gap for gap in bands.complementary if hidden.isdisjoint(_key(gap)[1:])
-        ),
         receiving=seen(bands.receiving),
     )
