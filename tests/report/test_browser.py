@@ -266,7 +266,7 @@ def test_print_has_white_paper_more_rows_and_no_controls(opened):
     assert status.inner_text() == "Rows 26 to 50 of 120 tasks"
     assert page.locator("details:not([open])").count() > 0
     pdf = page.pdf(format="A4")
-    assert 2 <= len(re.findall(rb"/Type\s*/Page\b", pdf)) <= 30
+    assert 2 <= len(re.findall(rb"/Type\s*/Page\b", pdf)) <= 100
 
 
 def test_ten_thousand_tasks_are_quick_and_small(opened):

@@ -106,9 +106,10 @@ def test_every_figure_has_its_interval_or_says_why_not():
     lost = replace(audit.comparisons[0], ks=audits.unknown(""))
     audit = replace(audit, sensitive_features=known, comparisons=(lost,))
     figures = render(audit).partition('id="figures"')[2].partition('id="method"')[0]
-    assert figures.count("no target was given") == 1 + 3  # residuals, and errors
+    assert figures.count("y_true was not given") == 1 + 3  # residuals, and errors
     assert figures.count("not estimable") == 1
-    assert figures.count('class="interval"') == len(METRICS) - 2
+    known = len(METRICS) - 3  # nor has the AUC between tasks one
+    assert figures.count('class="interval"') == known
 
 
 def test_the_page_says_what_is_missing_and_where_it_comes_from(tmp_path):
@@ -181,7 +182,7 @@ def test_every_task_comes_back_the_worst_first():
             if math.isnan(value):
                 assert by[key][i] is None
             else:
-                assert by[key][i] / GRAIN == pytest.approx(value, abs=1 / GRAIN)
+                assert by[key][i] == pytest.approx(GRAIN * value, abs=1)
         assert by["flag"][i] == str(int(line.flagged))
         if line.adjusted_p is None:
             assert by["p"][i] is None
@@ -190,16 +191,14 @@ def test_every_task_comes_back_the_worst_first():
         assert data["notes"][by["note"][i]] == line.auc.note
         assert (one["a"][i], one["b"][i]) == (line.n_group, line.n_against)
     gaps = [
-        ("1" in flags, max(abs((v if v is not None else -GRAIN) - 5000) for v in aucs))
+        ("1" in flags, max(abs(auc - GRAIN / 2) for auc in aucs))
         for flags, aucs in zip(
             zip(*(by["flag"] for by in one["by"]), strict=True),
             zip(*(by["auc"] for by in one["by"]), strict=True),
             strict=True,
         )
-        if aucs[0] is not None
     ]
-    assert gaps == sorted(gaps, reverse=True)
-    assert one["by"][0]["auc"][-1] is None
+    assert gaps == sorted(gaps, reverse=True) and len(set(gaps)) > 5
 
 
 def test_too_many_tasks_are_cut_from_the_end():
