@@ -11,7 +11,6 @@ from statsmodels.stats.oaxaca import OaxacaBlinder
 
 from rankfair.stats.estimate import TwoGroups
 from rankfair.stats.explained import (
-    Controls,
     GapRegression,
     explained_gap,
     least_raises,
@@ -34,7 +33,7 @@ def split(y, in_group, X, weights=None, names=("a", "b", "c"), tasks=None):
 
 def regression(y, in_group, X, weights=None, names=("a", "b", "c")):
     weights = np.ones(len(y)) if weights is None else weights
-    return GapRegression.of(y, in_group, weights, Controls(X, names))
+    return GapRegression.of(y, in_group, weights, X, names)
 
 
 def test_professors_are_paid_as_statsmodels_says():

@@ -176,8 +176,7 @@ class UnitsGap:
 
     ``of`` is the target, or the prediction where there is no target.  ``task`` is None
     for all rows.  A gap is the number of ``group`` less that of ``against``; a
-    ``share`` is that gap over the number of ``against``.  ``detectable`` is the
-    smallest mean gap that a sample like this one finds in 80 of 100 cases.
+    ``share`` is that gap over the number of ``against``.
     """
 
     of: str
@@ -195,7 +194,6 @@ class UnitsGap:
     mean_gap_share: Estimate
     median_gap: Estimate
     median_gap_share: Estimate
-    detectable: float
 
 
 @dataclass(frozen=True)
@@ -214,7 +212,6 @@ class GapParts(ExplainedGap):
     controls: tuple[str, ...]
     mean_against: float
     residual_auc: Estimate
-    detectable: float
 
     def share(self, part: Estimate) -> float:
         """Return a part over the mean of ``against``; NaN if that is not above 0."""

@@ -20,7 +20,6 @@ from rankfair.input.groups import SensitiveGroups
 from rankfair.input.scored_rows import ScoredRows
 from rankfair.stats.auc import auc_estimate
 from rankfair.stats.explained import (
-    Controls,
     GapRegression,
     explained_gap,
     least_raises,
@@ -130,31 +129,29 @@ def _units_gap(
         mean_gap_share=mean_share,
         median_gap=rows.unless_few(gap),
         median_gap_share=rows.unless_few(share),
-        detectable=mean.detectable(confidence),
     )
 
 
-def _controls(rows: PairRows) -> Controls:
-    """The controls of these rows; none were given without ``controls``."""
-    if rows.data.controls is None:
-        return Controls(np.zeros((len(rows.at), 0)), ())
-    return Controls(rows.own(rows.data.controls), rows.data.control_names)
+def _regression(values: Floats, rows: PairRows) -> GapRegression:
+    """The regression on the controls of these rows, if there are any."""
+    X = rows.own(rows.data.controls)
+    X = np.zeros((len(rows.at), 0)) if X is None else X
+    return GapRegression.of(values, rows.in_a, rows.mass, X, rows.data.control_names)
 
 
 def _gap_parts(of: str, values: Floats, rows: PairRows) -> GapParts:
     """Split the mean gap of a pair by what the controls say."""
-    y, controls, confidence = rows.own(values), _controls(rows), rows.to.confidence
-    left = GapRegression.of(y, rows.in_a, rows.mass, controls)
+    y, confidence = rows.own(values), rows.to.confidence
+    left = _regression(y, rows)
     found = explained_gap(left, rows.groups, confidence)
     placed = placements(left.residuals, rows.in_a, rows.weights)
     return GapParts(
         of=of,
         **rows.names,
-        controls=tuple(dict.fromkeys(controls.names)),
+        controls=tuple(dict.fromkeys(rows.data.control_names)),
         mean_against=average(y[~rows.in_a], rows.mass[~rows.in_a]),
         **vars(found),
         residual_auc=auc_estimate(*placed, rows.groups, confidence),
-        detectable=found.unexplained.detectable(confidence),
     )
 
 
@@ -169,7 +166,7 @@ def _remedies(
     mean, found = average(y[~rows.in_a], mass[~rows.in_a]), []
     if not (goals and mean > 0.0):
         return []
-    left = GapRegression.of(y, rows.in_a, mass, _controls(rows))
+    left = _regression(y, rows)
     lower = rows.names["group" if left.unexplained < 0.0 else "against"]
     for goal in goals:
         remedy = least_raises(left, goal * mean)

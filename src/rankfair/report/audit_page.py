@@ -178,22 +178,14 @@ def _feature(audit: Audit, feature: SensitiveFeature, number: int) -> View:
             {
                 "pair": next(iter(by_model.values())),
                 "strips": [text.strip(c.auc, x, c.model) for c in by_model.values()],
-                "aucs": [_auc_cell(c, audit) for c in by_model.values()],
+                "aucs": [
+                    text.cell(c.auc, confidence=audit.confidence, most=0.5)
+                    for c in by_model.values()
+                ],
             }
             for by_model in pairs
         ],
     }
-
-
-def _auc_cell(c: Comparison, audit: Audit) -> View:
-    """An AUC and, where it may be 1/2, the smallest gap that would have been found."""
-    cell = text.cell(c.auc)
-    sure = c.auc.p_value is None or c.auc.p_value <= 1.0 - audit.confidence
-    if sure or not c.auc.estimable:
-        return cell
-    found = min(c.auc.detectable(audit.confidence), 0.5)
-    note = f"not significant; a gap of {text.decimal(found)} would have been found"
-    return cell | {"note": cell["note"] or note}
 
 
 def _figures(audit: Audit) -> list[View]:

@@ -78,23 +78,15 @@ def _units_view(gaps: list[UnitsGap], audit: Audit) -> View:
             {
                 "gap": gap,
                 "strip": text.strip(mean(gap), x, gap.task or "all rows", form),
-                "mean": text.cell(mean(gap), form) | {"p": ""},
+                "mean": text.cell(mean(gap), form, audit.confidence) | {"p": ""},
                 "median": form(
                     [(gap.median_gap_share if relative else gap.median_gap).value]
                 )[0],
-                "detectable": ""
-                if math.isnan(gap.detectable) or _sure(mean(gap), audit)
-                else form([gap.detectable / (gap.mean_against if relative else 1)])[0],
                 "levels": levels[4 * i : 4 * i + 4],
             }
             for i, gap in enumerate(gaps)
         ],
     }
-
-
-def _sure(estimate: Estimate, audit: Audit) -> bool:
-    """Whether chance alone does not explain that it is not 0."""
-    return estimate.p_value is not None and estimate.p_value <= 1.0 - audit.confidence
 
 
 def _axis(
@@ -116,7 +108,8 @@ def in_short(audit: Audit) -> str:
         gap, share = abs(parts.unexplained.value), abs(parts.unexplained_share.value)
         size = f"{percent([share])[0]} ({text.alike([gap])[0]})"
         side = "below" if parts.unexplained.value < 0.0 else "above"
-        chance = "" if _sure(parts.unexplained, audit) else ", which may be chance"
+        sure = parts.unexplained.significant(audit.confidence)
+        chance = "" if sure else ", which may be chance"
         whose = f"{parts.group} is {size} {side} {parts.against}{chance}."
         said.append(f"With the same {', '.join(parts.controls)}, {whose}")
     for remedy in audit.remedies[:1]:
@@ -161,7 +154,6 @@ def _parts_view(parts: GapParts, audit: Audit) -> View:
     ]
     x, ticks = _axis([e for _, _, e in rows])
     sizes = text.alike([e.value for _, _, e in rows])
-    sure = _sure(parts.unexplained, audit)
     shares = [parts.share(e) for _, _, e in rows]
     return {
         "axis": ticks,
@@ -173,13 +165,13 @@ def _parts_view(parts: GapParts, audit: Audit) -> View:
                 "kind": kind,
                 "bar": _bar(e, x),
                 "strip": text.strip(e, x, name, text.alike),
-                "cell": text.cell(e, text.alike) | {"text": size, "p": ""},
+                "cell": text.cell(e, text.alike, audit.confidence)
+                | {"text": size, "p": ""},
                 "share": "" if math.isnan(share) else percent([share])[0],
             }
             for (name, kind, e), size, share in zip(rows, sizes, shares, strict=True)
         ],
         "of": parts,
-        "detectable": "" if sure else text.alike([parts.detectable])[0],
     }
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from rankfair.audit.records import Provenance
@@ -213,7 +213,7 @@ def draw(table: MethodTable) -> Picture | None:
     if 0.0 < 4.0 * min(known) < max(known):
         y = Scale(0.9 * min(known), 1.1 * max(known), y.start, y.end, log=True)
     band = _band([*dots], x, y) if table.curve else ""
-    spots = _joined(
+    spots = tuple(
         Spot(
             x(line.auc_gap.value),
             y(line.rmse.value),
@@ -225,7 +225,7 @@ def draw(table: MethodTable) -> Picture | None:
     )
     at = [f"{spot.x:g} {spot.y:g}" for spot in spots] if table.curve else []
     return Picture(
-        tuple(spots),
+        spots,
         tuple(place(spots)),
         "M" + "L".join(at) if len(at) > 1 else "",
         band,
@@ -246,21 +246,6 @@ def labels(table: MethodTable) -> dict[MethodLine, str]:
     if len(lines) <= MOST_NAMES:
         return {line: line.method for line in table.lines}
     return {line: str(i) for i, line in enumerate(lines, 1)}
-
-
-def _joined(spots: Iterable[Spot], near: float = 6.0) -> list[Spot]:
-    """Points with texts; numbers of points that lie together are one text."""
-    found: list[Spot] = []
-    for spot in spots:
-        close = [
-            i
-            for i, s in enumerate(found)
-            if s.label[:1].isdigit() and math.dist((s.x, s.y), (spot.x, spot.y)) < near
-        ]
-        found.append(replace(spot, label="") if close else spot)
-        for i in close[:1]:
-            found[i] = replace(found[i], label=f"{found[i].label}, {spot.label}")
-    return found
 
 
 def _band(path: Sequence[MethodLine], x: Scale, y: Scale) -> str:

@@ -73,17 +73,16 @@ def draw_audit(audit: Audit, axes: Any = None) -> Any:
     place_of = {name: i for i, name in enumerate(dict.fromkeys(names))}
     colours = (PALE, BLUE, RUST, GREEN, PURPLE)
     for j, model in enumerate(audit.model_names):
-        colour, offset = colours[j % 5], 0.5 * ((j + 0.5) / len(audit.models) - 0.5)
-        mine = {
-            place_of[name] + offset: c.auc
+        offset = 0.5 * ((j + 0.5) / len(audit.models) - 0.5)
+        mine = [
+            (c.auc, place_of[name] + offset)
             for name, c in zip(names, audit.comparisons, strict=True)
             if c.model == model
-        }
-        for y, auc in mine.items():
-            if auc.estimable:
-                axes.plot([auc.ci_low, auc.ci_high], [y, y], color=colour, lw=2)
-        values = [auc.value for auc in mine.values()]
-        axes.plot(values, list(mine), "o", color=colour, label=_plain(model), ms=5)
+        ]
+        low, x, high = np.transpose([(e.ci_low, e.value, e.ci_high) for e, _ in mine])
+        look: Any = {"fmt": "o", "ms": 5, "color": colours[j % 5]}
+        y = [place for _, place in mine]
+        axes.errorbar(x, y, xerr=(x - low, high - x), label=_plain(model), **look)
     axes.axvline(0.5, color=INK, lw=0.8)
     rows = [_plain(f"{feature}: {a} v {b}") for feature, a, b in place_of]
     axes.set_yticks(range(len(rows)), rows)

@@ -26,23 +26,6 @@ COLLINEAR = 1e-9  # of a column's variance: less is left of it beside those befo
 
 
 @dataclass(frozen=True)
-class Controls:
-    """Columns of numbers that may explain a gap.
-
-    Attributes
-    ----------
-    X : ndarray of shape (N, p)
-        The columns.
-    names : tuple of str
-        The name of the control that each column belongs to: the columns of a control
-        in categories share its name.
-    """
-
-    X: Floats
-    names: tuple[str, ...]
-
-
-@dataclass(frozen=True)
 class GapRegression:
     """The pooled regression of values on controls and the group.
 
@@ -71,21 +54,30 @@ class GapRegression:
 
     @classmethod
     def of(
-        cls, values: Floats, in_group: Bools, weights: Floats, controls: Controls
+        cls,
+        values: Floats,
+        in_group: Bools,
+        weights: Floats,
+        X: Floats,
+        names: tuple[str, ...],
     ) -> GapRegression:
-        """Fit the regression of ``values`` on the controls and the group."""
-        centred = _centred(controls.X, in_group, weights)
+        """Fit the regression of ``values`` on the controls X and the group.
+
+        ``names`` are the controls that columns belong to: those of one in categories
+        share its name.
+        """
+        centred = _centred(X, in_group, weights)
         gram = (weights[:, None] * centred).T @ centred
-        size = weights @ controls.X**2
+        size = weights @ X**2
         kept = _independent(gram, size)
-        names = np.array(controls.names, dtype=object)
+        of = np.array(names, dtype=object)
         return cls(
             values,
             in_group,
             weights,
-            tuple(names[kept]),
-            tuple(dict.fromkeys(names[~kept])),
-            controls.X[:, kept],
+            tuple(of[kept]),
+            tuple(dict.fromkeys(of[~kept])),
+            X[:, kept],
             centred[:, kept],
             np.asarray(np.linalg.inv(gram[np.ix_(kept, kept)]), np.float64),
         )
@@ -207,8 +199,8 @@ class ExplainedGap:
     >>> years[woman] -= 2
     >>> pay = 30 + 2 * years - 1 * woman + rng.normal(size=2000)
     >>> groups = TwoGroups.of(woman)
-    >>> controls = Controls(years[:, None], ("years",))
-    >>> found = GapRegression.of(pay, woman, np.ones(2000), controls)
+    >>> one = np.ones(2000)
+    >>> found = GapRegression.of(pay, woman, one, years[:, None], ("years",))
     >>> print(explained_gap(found, groups, 0.95).unexplained)
     -1.012 (-1.102 to -0.922)
     """
