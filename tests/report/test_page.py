@@ -304,7 +304,7 @@ def test_gaps_in_units_are_shown_with_their_parts_and_their_price():
     assert "joint pay assessment" in html and "compliant" not in html
     low, high = found.bands[0].bands[0].low, found.bands[0].bands[-1].high
     assert f"{low:,.0f}" not in html and f"{high:,.0f}" not in html
-    share = f"{100 * abs(known.unexplained_share.value):.1f}\u00a0% ("
+    share = f"{100 * abs(known.share(known.unexplained)):.1f}\u00a0% ("
     side = "below" if known.unexplained.value < 0 else "above"
     assert f"With the same years, job, {known.group} is {share}" in html
     raised = f"Closing it takes raises for {first.n_raised} rows"

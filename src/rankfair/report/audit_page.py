@@ -126,7 +126,7 @@ def view(audit: Audit, suppress: int = 5, most_tasks: int = 20_000) -> View:
 
 def _has_target(audit: Audit) -> bool:
     """Whether the audit knows a target."""
-    return any(line.rmse.estimable for line in audit.models) or any(
+    return any(
         not math.isnan(group.mean_target)
         for feature in audit.sensitive_features
         for group in feature.groups

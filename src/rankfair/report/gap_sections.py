@@ -105,7 +105,7 @@ def in_short(audit: Audit) -> str:
     """Say what controls leave of the first gap, and what closing it costs."""
     said = []
     for parts in audit.parts[:1]:
-        gap, share = abs(parts.unexplained.value), abs(parts.unexplained_share.value)
+        gap, share = abs(parts.unexplained.value), abs(parts.share(parts.unexplained))
         size = f"{percent([share])[0]} ({text.alike([gap])[0]})"
         side = "below" if parts.unexplained.value < 0.0 else "above"
         sure = parts.unexplained.significant(audit.confidence)

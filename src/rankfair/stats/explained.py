@@ -20,7 +20,7 @@ import numpy as np
 
 from rankfair.input.arrays import Bools, Floats
 from rankfair.stats.estimate import Estimate, TwoGroups
-from rankfair.stats.means import NOT_ABOVE_0, mean_gap
+from rankfair.stats.means import mean_gap
 
 COLLINEAR = 1e-9  # of a column's variance: less is left of it beside those before
 
@@ -186,8 +186,6 @@ class ExplainedGap:
         ``gap = explained + unexplained``.
     by_control : dict of str to Estimate
         What each control explains; they add up to ``explained`` (Gelbach 2016).
-    explained_share, unexplained_share : Estimate
-        The same as shares of the reference group's mean; NaN if that is not above 0.
     dropped : tuple of str
         Controls of which a column repeats others.
 
@@ -209,8 +207,6 @@ class ExplainedGap:
     explained: Estimate
     unexplained: Estimate
     by_control: dict[str, Estimate]
-    explained_share: Estimate
-    unexplained_share: Estimate
     dropped: tuple[str, ...]
 
 
@@ -241,15 +237,6 @@ def explained_gap(
         z = _centred(z[:, None], in_group, s)[:, 0]
         return mean_gap(z[in_group] + value, z[~in_group], groups, confidence, size)
 
-    mean = float(np.average(values[~in_group], weights=s[~in_group]))
-
-    def share(z: Floats, value: float) -> Estimate:
-        if not mean > 0.0:
-            return Estimate(math.nan, note=NOT_ABOVE_0)
-        # To first order the ratio varies as a difference of these means does.
-        ratio = value / mean
-        return estimate((z + np.where(in_group, 0.0, ratio * values)) / mean, ratio)
-
     names, parts = np.array(found.names, dtype=object), found.parts
     every = np.ones(len(names), bool)
     z = found.pseudo_values(every)
@@ -265,8 +252,6 @@ def explained_gap(
             )
             for name in dict.fromkeys(found.names)
         },
-        share(z, float(parts.sum())),
-        share(rest, found.unexplained),
         found.dropped,
     )
 
