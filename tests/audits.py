@@ -46,6 +46,7 @@ AUDITS = {
         "title": " ".join(HOSTILE),
         "label": HOSTILE[0] + "{}" + HOSTILE[4],
         "command": " ".join(HOSTILE),
+        "pay": HOSTILE[1],
     },
 }
 
@@ -67,10 +68,12 @@ def make_audit(
     title="Pay by job, 2025",
     label="task {}",
     command="rankfair audit pay.csv --target pay --sensitive sex --task job",
+    pay="",
 ):
     """Return an audit with AUCs all over the scale; every tenth task shows no spread.
 
-    A task has six rows of each group of the first attribute.
+    A task has six rows of each group of the first attribute.  With a name of pay, the
+    page has all sections.
     """
     rng, n_groups = np.random.default_rng(0), len(attributes[0][1])
     tasks = np.repeat(np.arange(max(n_tasks, 1)), 6 * n_groups)
@@ -89,13 +92,18 @@ def make_audit(
     for j, model in enumerate(models):
         shift = 400 * (codes[0] == 0) / (1 + j)
         predicted[model] = (y / (1 + j) + shift + 100 * rng.normal(size=n)) * spread
+    more = {}
+    if pay:
+        more = {"controls": {pay: codes[0] % 2 + y / 900}, "complementary": y - y.min()}
+        more |= {"layout": "pay-transparency", "unit": pay}
     found = audit(
-        y if target else None,
+        {pay or "target": y} if target else None,
         predicted,
         sensitive_features=groups,
         tasks=[label.format(i) for i in tasks] if n_tasks else None,
         title=title,
         command=command,
+        **more,
     )
     made = replace(found.provenance, n_rows=1800, versions={"numpy": "2.1.0"})
     return replace(found, provenance=made)

@@ -44,12 +44,19 @@ def test_values_are_those_of_the_metrics(ties, weighted):
 def test_frequency_weights_are_repeated_rows():
     y, p, g, t = sample(ties=True)
     w = np.random.default_rng(1).integers(0, 3, len(y))
-    given = {"sample_weight": w, "frequency_weights": True}
-    weighted = audit(y, p, sensitive_features=g, tasks=t, **given)
-    again = [np.repeat(v, w) for v in (y, p, g, t)]
-    repeated = audit(*again[:2], sensitive_features=again[2], tasks=again[3])
-    for name in ("comparisons", "tasks", "models"):
-        assert getattr(weighted, name) == getattr(repeated, name)
+    at = np.repeat(np.arange(len(y)), w)
+
+    def audited(rows, **more):
+        given = {"sensitive_features": g[rows], "tasks": t[rows]}
+        given["controls"] = {"level": p[rows]}
+        return audit(9 + y[rows], p[rows], **given, **more)
+
+    one = audited(np.arange(len(y)), sample_weight=w, frequency_weights=True)
+    other = audited(at)
+    for name in ("comparisons", "tasks", "models", "units", "parts"):
+        assert getattr(one, name) == getattr(other, name)
+    (a, b) = one.remedies[0], other.remedies[0]
+    assert a.total == pytest.approx(b.total) and set(a.rows) == set(at[list(b.rows)])
 
 
 def test_whole_weights_are_weights_unless_called_frequencies():

@@ -7,7 +7,6 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import polars as pl
-import pytest
 from jsonschema import Draft202012Validator
 
 from audited import sample, simple
@@ -62,19 +61,6 @@ def test_without_frame_libraries_there_is_a_dict(monkeypatch):
     monkeypatch.setattr("rankfair.audit.records.find_spec", lambda name: None)
     found = audit(None, p, sensitive_features=g, reference="F").to_frame()
     assert isinstance(found, dict) and found["group"] == ["M"]
-
-
-def test_the_picture_has_a_line_for_each_model():
-    matplotlib = pytest.importorskip("matplotlib")
-    matplotlib.use("agg")
-    y, p, g, _ = sample()
-    found = audit(y, {"$a": p, "b": y}, sensitive_features=g, title="5 $ or 10 $")
-    axes = found.plot()
-    assert [t.get_text() for t in axes.get_legend().get_texts()] == [r"\$a", "b"]
-    axes.figure.canvas.draw()
-    assert found.plot(axes) is axes
-    assert audit(y, p, sensitive_features=g).plot().get_legend() is None
-    matplotlib.pyplot.close("all")
 
 
 def test_the_fingerprint_is_that_of_the_values():

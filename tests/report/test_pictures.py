@@ -10,6 +10,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
+from matplotlib import pyplot
 from matplotlib.image import imread
 from matplotlib.text import Text
 
@@ -206,4 +207,6 @@ def test_a_path_and_an_audit_can_be_plotted():
     assert [drawn.get_label() for drawn in axes.containers] == ["before", "after"]
     (value,) = axes.containers[0].lines[0].get_xdata()
     assert value == found.comparisons[0].auc.value
-    assert axes.get_title() == r"\$5"
+    assert axes.get_title() == r"\$5" and found.plot(axes) is axes
+    assert audits.make_audit(models=("m",)).plot().get_legend() is None
+    pyplot.close("all")
