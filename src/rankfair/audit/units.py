@@ -31,7 +31,7 @@ from rankfair.stats.propensity import by_quantiles
 
 # So many of the largest tasks get a gap of their own: of one pair of groups, and of all
 # pairs of a sensitive feature.
-MOST_TASKS, MOST_TASK_GAPS = 200, 300
+MOST_TASKS, MOST_TASK_GAPS = 200, 600
 
 
 def in_units(
