@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from rankfair.input.errors import counted
 
 if TYPE_CHECKING:
-    from rankfair.audit.records import Audit, PayBands, TaskLine, UnitsGap
+    from rankfair.audit.records import Audit, TaskLine, UnitsGap
 
 Key = tuple[str, str, str]  # sensitive feature, group, against
 # Of an audit: what is about one group, or about two.
@@ -73,9 +73,6 @@ def without_small(audit: Audit, least: int) -> tuple[Audit, str]:
             for f in audit.sensitive_features
         ),
         **{name: seen(getattr(audit, name)) for name in RECORDS},
-        bands=tuple(
-            _bands(bands, groups[bands.sensitive_feature]) for bands in audit.bands
-        ),
     )
     few = counted(least, "row")
     return found, (
@@ -86,14 +83,3 @@ def without_small(audit: Audit, least: int) -> tuple[Audit, str]:
 
 def _key(record: Any) -> Key:
     return record.sensitive_feature, record.group, getattr(record, "against", "")
-
-
-def _bands(bands: PayBands, hidden: frozenset[str]) -> PayBands:
-    def seen(shares: dict[str, float]) -> dict[str, float]:
-        return {label: v for label, v in shares.items() if label not in hidden}
-
-    return replace(
-        bands,
-        bands=tuple(replace(b, shares=seen(b.shares)) for b in bands.bands),
-        receiving=seen(bands.receiving),
-    )
