@@ -64,6 +64,7 @@ def without_small(audit: Audit, least: int) -> tuple[Audit, str]:
         return audit, ""
     each = (n_groups, "group"), (n_tasks, "task")
     hidden = " and ".join(counted(n, name) for n, name in each if n)
+    shown: dict[str, Any] = {name: seen(getattr(audit, name)) for name in RECORDS}
     found = replace(
         audit,
         sensitive_features=tuple(
@@ -72,7 +73,7 @@ def without_small(audit: Audit, least: int) -> tuple[Audit, str]:
             )
             for f in audit.sensitive_features
         ),
-        **{name: seen(getattr(audit, name)) for name in RECORDS},
+        **shown,
     )
     few = counted(least, "row")
     return found, (
