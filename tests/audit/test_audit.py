@@ -14,7 +14,6 @@ import rankfair
 from audited import compared, sample
 from rankfair import audit, metrics
 from rankfair.audit import Audit, Gate
-from rankfair.stats.estimate import Estimate
 
 
 @pytest.mark.parametrize("ties", [False, True])
@@ -347,8 +346,6 @@ def test_the_package_is_its_function():
     assert signature(audit) == signature(audit.audit)
     assert audit.records.Audit is Audit is rankfair.Audit
     assert isinstance(audit.audit(None, [1.0, 2.0], sensitive_features=[0, 1]), Audit)
-    assert Estimate(0.5, 0.4, 0.6).estimable
-    assert "not estimable" in str(Estimate(0.5, 0.4, math.nan))
 
 
 COLUMNS = pd.DataFrame([["F", "M"]] * 4, columns=[1, "1"])

@@ -218,12 +218,6 @@ Y = np.exp(RNG.normal(size=N)) + 1.0
 SEX = np.array(["F", "M"] * (N // 2))
 TASKS = np.repeat([f"job {i}" for i in range(6)], N // 6)
 INPUTS = {
-    "several models, features and their crossing": {
-        "y_pred": {"before": Y, "after": Y - (SEX == "M")},
-        "sensitive_features": {"sex": SEX, "race": np.array(["a", "b", "c"] * 40)},
-        "intersect": True,
-    },
-    "no target, no tasks": {"y_true": None, "tasks": None},
     "one group a task": {"tasks": np.where(SEX == "F", "x", "y")},
     "every row a task": {"tasks": np.arange(N)},
     "missing groups": {
@@ -234,15 +228,6 @@ INPUTS = {
     "huge": {"y_pred": Y * 1e60, "y_true": Y * 1e60},
     "tiny": {"y_pred": -Y * 1e-60, "y_true": -Y * 1e-60},
     "skewed": {"y_pred": np.where(np.arange(N) == 0, 1e9, Y)},
-    "pay": {
-        "y_true": Y,
-        "y_pred": Y,
-        "controls": {"age": RNG.normal(size=N), "twice": RNG.normal(size=N)},
-        "close_to": 0.02,
-        "layout": "pay-transparency",
-        "complementary": RNG.choice([0.0, 1.0], N),
-        "reference": "M",
-    },
 }
 
 
