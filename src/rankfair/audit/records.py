@@ -91,7 +91,21 @@ class SensitiveFeature:
 
 
 @dataclass(frozen=True)
-class Comparison:
+class GroupPair:
+    """Which group is compared with which."""
+
+    sensitive_feature: str
+    group: str
+    against: str
+
+    @property
+    def pair(self) -> tuple[str, str, str]:
+        """The feature and both groups."""
+        return self.sensitive_feature, self.group, self.against
+
+
+@dataclass(frozen=True)
+class Comparison(GroupPair):
     """One group against another (``pair``) or against all others (``rest``).
 
     A number above parity (1/2 for an AUC, 1 for a ratio, 0 for a difference) means that
@@ -101,9 +115,6 @@ class Comparison:
     """
 
     model: str
-    sensitive_feature: str
-    group: str
-    against: str
     kind: str
     n_group: int
     n_against: int
@@ -151,7 +162,7 @@ def reversal(auc: float, within: Estimate) -> str:
 
 
 @dataclass(frozen=True)
-class TaskLine:
+class TaskLine(GroupPair):
     """The AUC within one task.
 
     ``adjusted_p`` is the p-value adjusted for the number of tasks (Benjamini and
@@ -159,9 +170,6 @@ class TaskLine:
     """
 
     model: str
-    sensitive_feature: str
-    group: str
-    against: str
     task: str
     n_group: int
     n_against: int
@@ -171,7 +179,7 @@ class TaskLine:
 
 
 @dataclass(frozen=True)
-class UnitsGap:
+class UnitsGap(GroupPair):
     """The gap between a group and the reference in units of the target: money, say.
 
     ``of`` is the target, or the prediction where there is no target.  ``task`` is None
@@ -180,9 +188,6 @@ class UnitsGap:
     """
 
     of: str
-    sensitive_feature: str
-    group: str
-    against: str
     task: str | None
     n_group: int
     n_against: int
@@ -197,7 +202,7 @@ class UnitsGap:
 
 
 @dataclass(frozen=True)
-class GapParts(ExplainedGap):
+class GapParts(GroupPair, ExplainedGap):
     """The part of a mean gap that the controls explain, and the part they do not.
 
     ``gap = explained + unexplained``; ``by_control`` adds up to ``explained``.  A
@@ -206,9 +211,6 @@ class GapParts(ExplainedGap):
     """
 
     of: str
-    sensitive_feature: str
-    group: str
-    against: str
     controls: tuple[str, ...]
     mean_against: float
     residual_auc: Estimate
@@ -219,7 +221,7 @@ class GapParts(ExplainedGap):
 
 
 @dataclass(frozen=True)
-class RemedyCost:
+class RemedyCost(GroupPair):
     """The least money that brings the unexplained gap to ``close_to``.
 
     ``close_to`` and ``left`` are shares of the mean of ``against``; ``left`` is what
@@ -229,9 +231,6 @@ class RemedyCost:
     """
 
     of: str
-    sensitive_feature: str
-    group: str
-    against: str
     close_to: float
     left: float
     raised: str

@@ -10,13 +10,7 @@ from rankfair.report import text
 from rankfair.report.text import STRIP, Scale, View, percent
 
 if TYPE_CHECKING:
-    from rankfair.audit.records import (
-        Audit,
-        GapParts,
-        PayBands,
-        RemedyCost,
-        UnitsGap,
-    )
+    from rankfair.audit.records import Audit, GapParts, PayBands, RemedyCost, UnitsGap
     from rankfair.stats.estimate import Estimate
 
 ARTICLE_10 = 0.05  # from here on employers must explain a gap, or assess pay jointly
@@ -27,7 +21,7 @@ def units_sections(audit: Audit) -> list[View]:
     """Return a section for each thing measured and each pair: its gap, also by task."""
     by_pair: dict[tuple[str, ...], list[UnitsGap]] = {}
     for gap in audit.units:
-        by_pair.setdefault(_key(gap), []).append(gap)
+        by_pair.setdefault((gap.of, *gap.pair), []).append(gap)
     several = len(by_pair) > 1
     return [
         {
@@ -38,10 +32,6 @@ def units_sections(audit: Audit) -> list[View]:
         }
         for number, (key, gaps) in enumerate(by_pair.items(), 1)
     ]
-
-
-def _key(record: UnitsGap | GapParts | RemedyCost) -> tuple[str, str, str, str]:
-    return record.of, record.sensitive_feature, record.group, record.against
 
 
 def _units_view(gaps: list[UnitsGap], audit: Audit) -> View:
@@ -123,11 +113,12 @@ def in_short(audit: Audit) -> str:
 
 def parts_sections(audit: Audit) -> list[View]:
     """Return what controls explain, and what closing a gap costs."""
-    names = dict.fromkeys([*map(_key, audit.parts), *map(_key, audit.remedies)])
+    both: tuple[GapParts | RemedyCost, ...] = (*audit.parts, *audit.remedies)
+    names = dict.fromkeys((record.of, *record.pair) for record in both)
     found = []
     for number, key in enumerate(names, 1):
-        parts = [p for p in audit.parts if _key(p) == key]
-        remedies = [r for r in audit.remedies if _key(r) == key]
+        parts = [p for p in audit.parts if (p.of, *p.pair) == key]
+        remedies = [r for r in audit.remedies if (r.of, *r.pair) == key]
         title = "Explained and unexplained" if parts else "Closing the gap"
         found.append(
             {

@@ -69,7 +69,7 @@ def as_bytes(figure: Figure, kind: Literal["png", "svg"]) -> bytes:
 def draw_audit(audit: Audit, axes: Any = None) -> Any:
     """Draw every AUC with its interval; models lie beside each other."""
     axes = _axes_of(axes, 7, 1.2 + 0.32 * len(audit.comparisons))
-    names = [(c.sensitive_feature, c.group, c.against) for c in audit.comparisons]
+    names = [c.pair for c in audit.comparisons]
     place_of = {name: i for i, name in enumerate(dict.fromkeys(names))}
     colours = (PALE, BLUE, RUST, GREEN, PURPLE)
     for j, model in enumerate(audit.model_names):

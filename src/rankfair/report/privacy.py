@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from rankfair.audit.records import Audit, TaskLine, UnitsGap
 
 Key = tuple[str, str, str]  # sensitive feature, group, against
-# Of an audit: what is about one group, or about two.
-RECORDS = ("comparisons", "tasks", "histograms", "units", "parts", "remedies")
+# Of an audit: what is about two groups.
+RECORDS = ("comparisons", "tasks", "units", "parts", "remedies")
 
 
 def small(sizes: Mapping[str, int], least: int) -> frozenset[str]:
@@ -44,7 +44,7 @@ def without_small(audit: Audit, least: int) -> tuple[Audit, str]:
     lines: tuple[TaskLine | UnitsGap, ...] = (*audit.tasks, *audit.units)
     for line in lines:
         if line.task is not None:
-            of_key = sizes.setdefault(_key(line), {})
+            of_key = sizes.setdefault(line.pair, {})
             of_key[line.task] = min(line.n_group, line.n_against)
     tasks = {key: small(of_key, least) for key, of_key in sizes.items()}
 
@@ -53,8 +53,8 @@ def without_small(audit: Audit, least: int) -> tuple[Audit, str]:
         return tuple(
             each
             for each in records
-            if groups[each.sensitive_feature].isdisjoint(_key(each)[1:])
-            and getattr(each, "task", None) not in tasks.get(_key(each), ())
+            if groups[each.sensitive_feature].isdisjoint(each.pair[1:])
+            and getattr(each, "task", None) not in tasks.get(each.pair, ())
         )
 
     n_groups, n_tasks = (
@@ -80,7 +80,3 @@ def without_small(audit: Audit, least: int) -> tuple[Audit, str]:
         f"Not shown, so that nobody can be recognised: {hidden} with fewer than {few} "
         "of a group, or the next smallest."
     )
-
-
-def _key(record: Any) -> Key:
-    return record.sensitive_feature, record.group, getattr(record, "against", "")

@@ -68,7 +68,7 @@ def _worst_first(lines: Sequence[TaskLine]) -> dict[Key, list[ByModel]]:
     """Tasks of each comparison: flagged ones, then those with the largest gaps."""
     sets: dict[Key, dict[str, ByModel]] = {}
     for line in lines:
-        rows = sets.setdefault((line.sensitive_feature, line.group, line.against), {})
+        rows = sets.setdefault(line.pair, {})
         rows.setdefault(line.task, {})[line.model] = line
 
     def weight(by_model: ByModel) -> tuple[bool, float]:
