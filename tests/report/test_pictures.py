@@ -47,25 +47,6 @@ def test_groups_lie_over_each_other_on_the_same_scales_with_the_same_area():
     assert areas == pytest.approx([areas[0]] * len(areas), rel=2e-3)
 
 
-def test_what_cannot_be_drawn_is_left_out():
-    found = audits.make_audit()
-    (feature,) = found.sensitive_features
-    groups = tuple(
-        replace(group, mean_predicted={"before": mean, "after": 3000.0})
-        for group, mean in zip(feature.groups, (math.nan, 1e9), strict=True)
-    )
-    before, _ = panels(found, replace(feature, groups=groups))
-    assert [shape.mean for shape in before.shapes] == [None, None]
-    flat = tuple(replace(h, edges=(3.0, 3.0), shares=(1.0,)) for h in found.histograms)
-    assert all(
-        s.path for s in panels(replace(found, histograms=flat), feature)[0].shapes
-    )
-    assert panels(replace(found, histograms=()), feature) == []
-    some = tuple(h for h in found.histograms if h.model == "after" and h.group == "F")
-    (panel,) = panels(replace(found, histograms=some), feature)
-    assert (panel.model, [shape.group for shape in panel.shapes]) == ("after", ["F"])
-
-
 @pytest.mark.parametrize("spread", [0.2, 1.2])
 def test_skewed_pay_is_drawn_on_a_scale_of_logarithms(spread):
     pay = np.exp(np.random.default_rng(0).normal(10, spread, 3000))
