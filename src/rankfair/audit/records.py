@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from enum import Enum
 from importlib import import_module
@@ -627,11 +627,11 @@ class Audit:
         found = self
         if command is not None:
             found = replace(self, provenance=replace(self.provenance, command=command))
-        page = _report("audit_page.render")(found, suppress=suppress)
+        page = _report("audit_page", "render")(found, suppress=suppress)
         return write_whole(Path(path), page)
 
     def _repr_html_(self) -> str:
-        html: str = _report("audit_page.render_fragment")(self)
+        html: str = _report("audit_page", "render_fragment")(self)
         return html
 
     def plot(self, ax: Any = None) -> Any:
@@ -647,7 +647,7 @@ class Audit:
         Axes
             With a line for each comparison and model.
         """
-        return _report("pictures.draw_audit")(self, ax)
+        return _report("pictures", "draw_audit")(self, ax)
 
     def __repr__(self) -> str:
         names = printable(", ".join(self.model_names))
@@ -660,13 +660,9 @@ class Audit:
         return audit_table(self)
 
 
-def _report(name: str) -> Callable[..., Any]:
+def _report(module: str, function: str) -> Any:
     """Look up a function of the report, a layer below that imports these records."""
-    module, _, function = name.partition(".")
-    found: Callable[..., Any] = getattr(
-        import_module(f"rankfair.report.{module}"), function
-    )
-    return found
+    return getattr(import_module(f"rankfair.report.{module}"), function)
 
 
 MEASURES = tuple(f.name for f in fields(Comparison) if f.type == "Estimate")
