@@ -25,7 +25,7 @@ from cells import parts_of, simulated
 from marks import table
 
 from rankfair.stats.estimate import TwoGroups
-from rankfair.stats.explained import Controls, GapRegression, explained_gap
+from rankfair.stats.explained import GapRegression, explained_gap
 
 DOCS = Path(__file__).parents[1] / "docs" / "explained.md"
 CONFIDENCE, LOWEST, HIGHEST = 0.95, 0.935, 0.965
@@ -123,7 +123,7 @@ def simulate(design: Design, sets: int, seed: tuple[int, ...]) -> Tally:
         y, in_group, X, tasks, weights = draw(design, rng)
         groups = TwoGroups.of(in_group, tasks, weights)
         weights = np.ones(len(y)) if weights is None else weights
-        fit = GapRegression.of(y, in_group, weights, Controls(X, NAMES))
+        fit = GapRegression.of(y, in_group, weights, X, NAMES)
         found = explained_gap(fit, groups, CONFIDENCE)
         held += (
             found.gap.covers(EXPLAINED + UNEXPLAINED),

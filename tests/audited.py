@@ -1,12 +1,12 @@
 """Rows and records that tests of audits look at."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 
 from rankfair import audit
-from rankfair.audit import Audit
-from rankfair.audit.records import Comparison, ModelLine, Provenance, SensitiveFeature
+from rankfair.audit.records import MEASURES
 from rankfair.stats.estimate import Estimate
 
 
@@ -26,20 +26,11 @@ def compared(predicted, groups, target=None, **more):
 
 
 def simple(auc=0.6, low=0.55, high=0.65, attributes=("sex",)):
-    """An audit made by hand, with one comparison for each attribute."""
-    some = Estimate(math.nan)
-    lines = {f: some for f in Comparison.__dataclass_fields__ if f not in ("kind",)}
-    lines |= {"model": "m", "group": "M", "against": "F", "kind": "pair"}
-    lines |= {"n_group": 10, "n_against": 10, "auc": Estimate(auc, low, high)}
-    return Audit(
-        models=(ModelLine("m", some, some, some),),
-        sensitive_features=tuple(
-            SensitiveFeature(a, (), 0, False, 5) for a in attributes
-        ),
-        comparisons=tuple(
-            Comparison(**lines | {"sensitive_feature": a}) for a in attributes
-        ),
-        tasks=(),
-        histograms=(),
-        provenance=Provenance(20, 1, ""),
-    )
+    """An audit with that AUC, and no other figure, for each attribute."""
+    groups = dict.fromkeys(attributes, ["M", "F"] * 10)
+    found = audit(None, {"m": np.arange(20)}, sensitive_features=groups, reference="F")
+    some = dict.fromkeys(MEASURES, Estimate(math.nan)) | {
+        "auc": Estimate(auc, low, high)
+    }
+    made = tuple(replace(each, **some) for each in found.comparisons)
+    return replace(found, comparisons=made, units=())

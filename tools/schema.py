@@ -45,7 +45,6 @@ RECORDS = (
     records.TaskLine,
     records.UnitsGap,
     records.GapParts,
-    records.TaskRaises,
     records.RemedyCost,
     records.QuartileBand,
     records.PayBands,

@@ -6,7 +6,6 @@ from scipy.stats import binomtest
 
 from audited import compared
 from rankfair import audit
-from rankfair.stats.ordered import Ordered
 
 # Distances where tasks mix the groups
 
@@ -130,20 +129,6 @@ def test_a_heavy_task_does_not_blur_a_light_one(ties):
     for plain, scaled in zip(one, other, strict=True):
         assert scaled.auc.value == pytest.approx(plain.auc.value, abs=1e-12)
         assert scaled.auc.ci_low == pytest.approx(plain.auc.ci_low, abs=1e-9)
-
-
-@pytest.mark.parametrize("ties", [False, True])
-def test_fractions_below_within_tasks_by_brute_force(ties):
-    rng = np.random.default_rng(1)
-    t, p, w = rng.integers(0, 4, 50), rng.normal(size=50), rng.random(50)
-    p = np.round(p) if ties else p
-    w[t == 2] = 0.0
-    rows = Ordered.of(p).by_task(t)
-    found = rows.below(w[rows.order])
-    for i, below in zip(rows.order, found, strict=True):
-        same = t == t[i]
-        wanted = w[same & (p < p[i])].sum() + w[same & (p == p[i])].sum() / 2
-        assert below == pytest.approx(wanted)
 
 
 # Limits and tests agree

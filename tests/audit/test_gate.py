@@ -40,8 +40,7 @@ def test_the_gate_does_not_hold_while_a_group_is_unknown():
     with pytest.raises(ValueError, match="ignore_small must be True or False"):
         found.gate(0.1, ignore_small=1)
     # Groups that are not small but show nothing are not ignored.
-    feature = replace(found.sensitive_features[0], min_group=2)
-    other = replace(found, sensitive_features=(feature,))
+    other = replace(found, min_group=2)
     assert other.gate(0.1, ignore_small=True) is Gate.NOT_ESTIMABLE
     two = simple(attributes=("sex", "race"))
     lost = replace(two.comparisons[1], auc=Estimate(0.9, note="few"))

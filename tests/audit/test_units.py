@@ -31,8 +31,6 @@ def test_gaps_are_those_of_means_and_medians():
             assert getattr(gap, f"{name}_gap").value == pytest.approx(own.f - own.m)
             share = getattr(gap, f"{name}_gap_share").value
             assert share == pytest.approx(own.f / own.m - 1)
-        half = (gap.mean_gap.ci_high - gap.mean_gap.ci_low) / 2
-        assert gap.detectable == pytest.approx(half * (1 + 0.8416 / 1.96), rel=1e-4)
     frame = found.units_frame()
     assert len(frame) == 4 and "mean_gap_share_ci_low" in frame.columns
     # The larger group is the reference, of equal ones the first.
@@ -41,23 +39,6 @@ def test_gaps_are_those_of_means_and_medians():
         found = audit(None, y, sensitive_features=list(labels))
         assert found.sensitive_features[0].reference == reference
         assert found.comparisons[0].against == reference
-
-
-def test_whole_weights_as_frequencies_are_repeated_rows():
-    pay, sex, years, job = payroll(200)
-    w = np.random.default_rng(1).integers(0, 3, len(pay))
-    at = np.repeat(np.arange(len(w)), w)
-
-    def audited(rows, **more):
-        given = {"sensitive_features": sex[rows], "tasks": job[rows]} | more
-        return audit(pay[rows], pay[rows], **given, controls={"years": years[rows]})
-
-    one = audited(np.arange(len(w)), sample_weight=w, frequency_weights=True)
-    other = audited(at)
-    assert one.units == other.units and one.parts == other.parts
-    (a, b) = one.remedies[0], other.remedies[0]
-    assert a.total == pytest.approx(b.total)
-    assert set(a.rows) == set(at[list(b.rows)])
 
 
 def test_parts_add_up_and_name_what_is_collinear():
@@ -73,18 +54,15 @@ def test_parts_add_up_and_name_what_is_collinear():
     assert parts.gap.value == pytest.approx(
         parts.explained.value + parts.unexplained.value
     )
-    mean = pay[sex == "m"].mean()
-    for part in ("explained", "unexplained"):
-        share = getattr(parts, f"{part}_share")
-        assert share.value == pytest.approx(getattr(parts, part).value / mean)
-    # The whole gap as a share has the interval of a relative gap.
+    wanted = parts.unexplained.value / pay[sex == "m"].mean()
+    assert parts.share(parts.unexplained) == pytest.approx(wanted)
+    # Controls that say nothing leave the whole gap.
     none = audit(pay, pay, sensitive_features=sex, controls={"one": np.ones(len(pay))})
     (left,) = none.parts
     for end in ("value", "ci_low", "ci_high"):
-        wanted = getattr(none.units[0].mean_gap_share, end)
-        assert getattr(left.unexplained_share, end) == pytest.approx(wanted, rel=1e-3)
+        wanted = getattr(none.units[0].mean_gap, end)
+        assert getattr(left.unexplained, end) == pytest.approx(wanted, rel=1e-3)
     assert left.residual_auc.value == pytest.approx(found.comparisons[0].auc.value)
-    assert left.stratified_auc.value == pytest.approx(found.comparisons[0].auc.value)
 
 
 def test_controls_that_explain_all_leave_no_gap_in_ranks():
@@ -98,7 +76,7 @@ def test_controls_that_explain_all_leave_no_gap_in_ranks():
     assert abs(found.comparisons[0].auc.value - 0.5) > 0.1
     (parts,) = found.parts
     assert parts.unexplained.covers(0) and parts.explained.ci_low > 0
-    assert parts.residual_auc.covers(0.5) and parts.stratified_auc.covers(0.5)
+    assert parts.residual_auc.covers(0.5)
 
 
 def test_a_gap_of_0_is_shown(tmp_path):
@@ -132,7 +110,6 @@ def test_raises_bring_the_gap_to_what_is_asked():
         left = -again.unexplained.value / mean
         assert left == pytest.approx(remedy.close_to, abs=1e-9)
         assert remedy.share == pytest.approx(remedy.total / pay.sum())
-        assert sum(t.n_raised for t in remedy.by_task) == remedy.n_raised
     assert "raises" not in found.to_dict()["remedies"][0]
     assert (to_zero.raised, to_one.raised) == ("f", "f")
     frame = found.raises_frame()
@@ -140,26 +117,6 @@ def test_raises_bring_the_gap_to_what_is_asked():
     turned = audit(pay, pay, close_to=0.01, reference="f", **given).remedies
     assert [(it.group, it.raised) for it in turned] == [("m", "f")] * 2
     assert len(frame) == to_zero.n_raised + to_one.n_raised and frame["row"].min() >= 1
-
-
-def test_names_on_the_page_are_text(tmp_path):
-    pay, sex, years, job = payroll()
-    odd = np.where(sex == "f", "<script>alert(1)</script>", "{{ 7 * 7 }}{group}")
-    found = audit(
-        {"<img src=x>": pay},
-        pay,
-        sensitive_features={"<b>sex</b>": odd},
-        tasks=[f"<i>{j}</i>" for j in job],
-        controls={"<u>years</u>": years},
-        close_to=0.01,
-        layout="pay-transparency",
-        complementary=np.maximum(pay - 150, 0),
-        unit="<em>",
-    )
-    page = found.to_html(tmp_path / "a.html").read_text("utf-8")
-    for raw in ("<script>alert", "<img src=x", "<b>sex", "<i>0", "<u>years", "<em>"):
-        assert raw not in page
-    assert "{{ 7 * 7 }}" in page and "&lt;u&gt;years" in page
 
 
 def test_bands_hold_a_quarter_each():

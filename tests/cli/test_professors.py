@@ -87,7 +87,6 @@ def test_the_page_shows_what_json_says(whole):
 def test_raises_close_the_gap_to_what_was_asked(whole, professors):
     remedies = {r["close_to"]: r for r in whole[0]["remedies"]}
     cost = remedies[0.02]
-    assert sum(t["total"] for t in cost["by_task"]) == pytest.approx(cost["total"])
     assert remedies[0.0]["total"] > cost["total"] > 0
     with open(whole[2], newline="", encoding="utf-8") as file:
         lines = list(csv.DictReader(file))
@@ -152,13 +151,14 @@ def test_pay_transparency(professors, tmp_path):
     page = tmp_path / "a.html"
     words = ("--layout", "pay-transparency", "--complementary", "yrs.service")
     done = run("audit", professors[0], *BASE, *words, "--html", page, "--json", code=0)
-    (bands,) = valid(done, "audit")["bands"]
+    found = valid(done, "audit")
+    (bands,) = found["bands"]
     assert len(bands["bands"]) == 4
     assert sum(band["n_rows"] for band in bands["bands"]) == 397
     assert all(sum(band["shares"].values()) == 1 for band in bands["bands"])
     women = sum(band["n_rows"] * band["shares"]["Female"] for band in bands["bands"])
     assert women == pytest.approx(39)
-    (gap,) = bands["complementary"]
+    gap = next(it for it in found["units"] if it["of"] == "complementary pay")
     data = professors[1]
     mean = data.groupby("sex")["yrs.service"].mean()
     assert gap["mean_gap"]["value"] == pytest.approx(mean["Female"] - mean["Male"])

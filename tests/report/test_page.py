@@ -106,9 +106,10 @@ def test_every_figure_has_its_interval_or_says_why_not():
     lost = replace(audit.comparisons[0], ks=audits.unknown(""))
     audit = replace(audit, sensitive_features=known, comparisons=(lost,))
     figures = render(audit).partition('id="figures"')[2].partition('id="method"')[0]
-    assert figures.count("no target was given") == 1 + 3  # residuals, and errors
+    assert figures.count("y_true was not given") == 1 + 3  # residuals, and errors
     assert figures.count("not estimable") == 1
-    assert figures.count('class="interval"') == len(METRICS) - 2
+    known = len(METRICS) - 3  # nor has the AUC between tasks one
+    assert figures.count('class="interval"') == known
 
 
 def test_the_page_says_what_is_missing_and_where_it_comes_from(tmp_path):
@@ -137,12 +138,9 @@ def test_the_page_says_what_is_missing_and_where_it_comes_from(tmp_path):
     assert not {("span", "0 tasks"), ("span", "1 task")} & set(page.texts)
 
 
-def test_many_groups_and_many_tasks_share_a_megabyte():
+def test_of_many_groups_the_largest_gaps_are_shown():
     groups = tuple(f"group {i}" for i in range(12))
-    audit = audits.make_audit(n_tasks=2000, attributes=(("race", groups),))
-    html = render(audit, most_bytes=350_000)
-    assert len(html.encode()) < 350_000
-    assert re.search(r"The page holds [\d,]+ of 2,000 lines", html)
+    html = render(audits.make_audit(attributes=(("race", groups),)))
     assert "The 24 largest rank gaps of 78 comparisons" in html
     assert html.count("<details") == 24 and html.count("<details open") < 4
 
@@ -184,7 +182,7 @@ def test_every_task_comes_back_the_worst_first():
             if math.isnan(value):
                 assert by[key][i] is None
             else:
-                assert by[key][i] / GRAIN == pytest.approx(value, abs=1 / GRAIN)
+                assert by[key][i] == pytest.approx(GRAIN * value, abs=1)
         assert by["flag"][i] == str(int(line.flagged))
         if line.adjusted_p is None:
             assert by["p"][i] is None
@@ -193,26 +191,24 @@ def test_every_task_comes_back_the_worst_first():
         assert data["notes"][by["note"][i]] == line.auc.note
         assert (one["a"][i], one["b"][i]) == (line.n_group, line.n_against)
     gaps = [
-        ("1" in flags, max(abs((v if v is not None else -GRAIN) - 5000) for v in aucs))
+        ("1" in flags, max(abs(auc - GRAIN / 2) for auc in aucs))
         for flags, aucs in zip(
             zip(*(by["flag"] for by in one["by"]), strict=True),
             zip(*(by["auc"] for by in one["by"]), strict=True),
             strict=True,
         )
-        if aucs[0] is not None
     ]
-    assert gaps == sorted(gaps, reverse=True)
-    assert one["by"][0]["auc"][-1] is None
+    assert gaps == sorted(gaps, reverse=True) and len(set(gaps)) > 5
 
 
 def test_too_many_tasks_are_cut_from_the_end():
-    audit = audits.make_audit(n_tasks=2000, models=("m",))
-    every, found = forest(audit), forest(audit, 20_000)
-    assert len(found["json"].encode()) <= 20_000 and found["trimmed"]
+    audit = audits.make_audit(n_tasks=200, models=("m",))
+    every, found = forest(audit), forest(audit, 50)
+    assert found["trimmed"] and not every["trimmed"]
     kept, known = (json.loads(it["json"])["sets"][0]["task"] for it in (found, every))
-    assert 100 < len(kept) < len(known) == 2000 and kept == known[: len(kept)]
-    long = audits.make_audit(n_tasks=5, label="x" * 500 + "{}")
-    assert len(json.loads(forest(long, 100)["json"])["sets"][0]["task"]) == 1
+    assert len(known) == 200 and kept == known[:50]
+    values = {**view(audit), "sections": [found | {"id": "tasks"}]}
+    assert "The page holds 50 of 200 lines" in assembly.fill("audit.html.j2", values)
     assert forest(audits.make_audit(n_tasks=0)) is None
 
 
@@ -222,12 +218,6 @@ Y = np.exp(RNG.normal(size=N)) + 1.0
 SEX = np.array(["F", "M"] * (N // 2))
 TASKS = np.repeat([f"job {i}" for i in range(6)], N // 6)
 INPUTS = {
-    "several models, features and their crossing": {
-        "y_pred": {"before": Y, "after": Y - (SEX == "M")},
-        "sensitive_features": {"sex": SEX, "race": np.array(["a", "b", "c"] * 40)},
-        "intersect": True,
-    },
-    "no target, no tasks": {"y_true": None, "tasks": None},
     "one group a task": {"tasks": np.where(SEX == "F", "x", "y")},
     "every row a task": {"tasks": np.arange(N)},
     "missing groups": {
@@ -238,15 +228,6 @@ INPUTS = {
     "huge": {"y_pred": Y * 1e60, "y_true": Y * 1e60},
     "tiny": {"y_pred": -Y * 1e-60, "y_true": -Y * 1e-60},
     "skewed": {"y_pred": np.where(np.arange(N) == 0, 1e9, Y)},
-    "pay": {
-        "y_true": Y,
-        "y_pred": Y,
-        "controls": {"age": RNG.normal(size=N), "twice": RNG.normal(size=N)},
-        "close_to": 0.02,
-        "layout": "pay-transparency",
-        "complementary": RNG.choice([0.0, 1.0], N),
-        "reference": "M",
-    },
 }
 
 
@@ -284,31 +265,31 @@ def test_gaps_in_units_are_shown_with_their_parts_and_their_price():
     gap, parts = section(found, "gap"), section(found, "parts")
     assert [line["gap"].task for line in gap["lines"]][:2] == [None, "job 3"]
     texts = [line["mean"]["text"] for line in gap["lines"]]
-    units = {unit.task: unit.mean_gap_share.value for unit in found.units}
+    of_pay = [unit for unit in found.units if unit.of == gap["of"]]
+    assert len(of_pay) == len(found.units) / 2  # the others are of complementary pay
+    units = {unit.task: unit.mean_gap_share.value for unit in of_pay}
     wanted = [f"{100 * units[line['gap'].task]:.1f}\u00a0%" for line in gap["lines"]]
     assert [text.replace("−", "-") for text in texts] == wanted
     assert len(gap["law"]) == 2 and gap["law"][0] < gap["zero"] < gap["law"][1]
-    unsure = [unit.mean_gap_share.p_value > 0.05 for unit in found.units]
-    assert sum(unsure) == sum(bool(line["detectable"]) for line in gap["lines"])
+    unsure = [unit.mean_gap_share.p_value > 0.05 for unit in of_pay]
+    notes = [line["mean"]["note"] for line in gap["lines"]]
+    assert sum(unsure) == sum("would have been found" in note for note in notes)
     (known,) = found.parts
-    spans = {row["name"]: row["bars"] for row in parts["parts"]["rows"]}
-    ratio = known.explained.value / known.unexplained.value
-    names = "Explained by the controls", "Unexplained"
-    sizes = [spans[name][0]["width"] for name in names]
-    assert sizes[0] / sizes[1] == pytest.approx(abs(ratio), rel=0.05)
-    kinds = [bar["kind"] for bar in spans["The whole gap"]]
-    assert kinds == ["explained", "unexplained"]
+    bars = {row["name"]: row["bar"]["width"] for row in parts["parts"]["rows"]}
+    for name, e in (
+        ("Explained by the controls", known.explained),
+        ("The whole gap", known.gap),
+    ):
+        wanted = abs(e.value / known.unexplained.value)
+        assert bars[name] / bars["Unexplained"] == pytest.approx(wanted, rel=0.05)
     first = found.remedies[0]
-    totals = {raised.task: raised.total for raised in first.by_task}
-    order = [row["task"] for row in parts["raises"]]
-    assert order == sorted(totals, key=totals.get, reverse=True)
     for *_, bars in section(found, "bands")["rows"]:
         assert sum(bar["width"] for bar in bars) == pytest.approx(280, abs=0.02)
     html = render(found)
     assert "joint pay assessment" in html and "compliant" not in html
     low, high = found.bands[0].bands[0].low, found.bands[0].bands[-1].high
     assert f"{low:,.0f}" not in html and f"{high:,.0f}" not in html
-    share = f"{100 * abs(known.unexplained_share.value):.1f}\u00a0% ("
+    share = f"{100 * abs(known.share(known.unexplained)):.1f}\u00a0% ("
     side = "below" if known.unexplained.value < 0 else "above"
     assert f"With the same years, job, {known.group} is {share}" in html
     raised = f"Closing it takes raises for {first.n_raised} rows"

@@ -2,39 +2,25 @@
 
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import given, settings
 from scipy import stats
 
-from comparisons import distances_of, samples, shifted
+from comparisons import distances_of, samples
 
 
-# Of 5 and 5 rows that differ in one, scipy counts no exact p and says so: it is 1.
-@pytest.mark.filterwarnings("ignore:ks_2samp. Exact calculation unsuccessful")
 @settings(max_examples=25, deadline=None)
 @given(samples())
-@example((np.arange(10) // 9.0, np.arange(10) < 5))
 def test_distances_are_those_of_scipy(case):
     m, in_a = case
     ks, moved = distances_of(m, in_a)
-    wanted = stats.ks_2samp(m[in_a], m[~in_a])
+    wanted = stats.ks_2samp(m[in_a], m[~in_a], method="asymp")
     assert ks.value == pytest.approx(wanted.statistic)
     if all(len(set(m[who].tolist())) == 1 for who in (in_a, ~in_a)):
-        assert ks.p_value is None and not ks.estimable and not moved.estimable
-    else:
-        assert ks.p_value == pytest.approx(wanted.pvalue)
+        assert not ks.estimable and not moved.estimable
     far = stats.wasserstein_distance(m[in_a], m[~in_a])
     assert moved.value == pytest.approx(far, rel=1e-9, abs=1e-9)
     for e in (ks, moved):
         assert not e.estimable or 0 <= e.ci_low <= e.value <= e.ci_high + 1e-12
-
-
-@pytest.mark.parametrize("n", [1_500, 45_000])
-def test_distances_of_many_rows_have_scipys_p_value(n):
-    m, in_a = shifted(n, n, 0.05)
-    ks, _ = distances_of(m, in_a)
-    wanted = stats.ks_2samp(m[in_a], m[~in_a], method="asymp")
-    assert ks.value == pytest.approx(wanted.statistic)
-    assert ks.p_value == pytest.approx(wanted.pvalue, rel=0.02)
 
 
 def test_distances_of_clusters():
@@ -44,14 +30,11 @@ def test_distances_of_clusters():
     m = rng.normal(size=600) + rng.normal(size=20)[tasks]
     ks, moved = distances_of(m, in_a, tasks)
     naive, _ = distances_of(m, in_a)
-    assert ks.value == naive.value and ks.p_value > naive.p_value
+    assert ks.value == naive.value
     assert ks.ci_high - ks.ci_low > naive.ci_high - naive.ci_low
     assert "tasks" in moved.method
     apart, _ = distances_of(m + 9 * in_a, in_a, tasks)
-    assert apart.value == 1.0 and apart.p_value < 0.01
-    some = tasks.copy()
-    some[:3] = 1  # a task that mixes the groups
-    assert "mix the groups" in distances_of(m, in_a, some)[0].note
+    assert apart.value == 1.0
     lone, _ = distances_of(m, in_a, in_a.astype(int))
     assert "rests on one task only" in lone.note
 

@@ -19,57 +19,75 @@ def skew(seed=0, n=60):
     return np.exp(2 * normal(seed, n))
 
 
-def test_normal_numbers_are_compared_by_t():
-    y = normal()
-    found = independence_test(y, Z)
-    wanted = stats.ttest_ind(y[30:], y[:30], equal_var=False)
-    assert found.test == "Student's t (Welch)"
-    assert (found.statistic, found.p_value) == pytest.approx(tuple(wanted))
-    assert (found.nature_y, found.nature_z) == ("numeric", "independent")
-    assert (found.n_a, found.n_b) == (30, 30)
+def welch(y):
+    return stats.ttest_ind(y[30:], y[:30], equal_var=False)
 
 
-def test_series_and_mixed_lists_of_numbers_are_numbers():
-    wanted = independence_test(normal(), Z)
-    assert independence_test(pl.Series(normal()), pd.Series(Z)) == wanted
-    assert independence_test([0, 0.5, 1, 2.5], list("FFMM")).nature_y == "numeric"
+def ranks(y):
+    return stats.mannwhitneyu(y[len(y) // 2 :], y[: len(y) // 2])
 
 
-@pytest.mark.parametrize(
-    ("y", "nature", "reason"),
-    [
-        (skew(), "auto", "not normal"),
-        (normal(), "ordinal", "ordinal"),
-        (np.r_[normal(n=30), np.ones(30)], "auto", "constant in a group"),
-    ],
-)
-def test_other_numbers_are_compared_by_rank(y, nature, reason):
-    found = independence_test(y, Z, nature=nature)
-    wanted = stats.mannwhitneyu(y[30:], y[:30])
-    assert found.test == "Mann-Whitney U" and reason in found.reason
-    assert found.p_value == pytest.approx(wanted.pvalue)
-
-
-def test_many_rows_that_are_not_normal():
-    y = np.random.default_rng(0).exponential(size=12_000)
-    found = independence_test(y, np.arange(12_000) % 2)
-    assert found.test == "Mann-Whitney U" and "not normal" in found.reason
-
-
-def test_constant_numbers_are_independent():
-    assert independence_test(np.ones(60), Z, nature="numeric").p_value == 1.0
-    assert independence_test(np.ones(60), Z).p_value == 1.0
-    assert independence_test(np.ones(60), Z, nature="numeric", paired=True).p_value == 1
-
-
-@pytest.mark.parametrize("make", [list, pd.Series, pl.Series])
-def test_categories_are_counted(make):
-    y = np.where(np.arange(60) % 3 == 0, "yes", "no")
-    found = independence_test(make(y.tolist()), make(Z.tolist()))
+def chi_square(y):
     table = [[np.sum((y == v) & (z == Z)) for v in ("no", "yes")] for z in ("M", "F")]
-    wanted = stats.chi2_contingency(table, correction=False)
-    assert found.test == "chi-square" and found.nature_y == "categorical"
-    assert found.p_value == pytest.approx(wanted.pvalue)
+    return stats.chi2_contingency(table, correction=False)
+
+
+def wilcoxon(y):
+    return stats.wilcoxon(y[30:], y[:30])
+
+
+THIRD = np.where(np.arange(60) % 3 == 0, "yes", "no")
+FLAT = np.r_[normal(n=30), np.ones(30)]
+PAIRED = {"paired": True}
+CASES = [
+    (normal(), {}, "Student's t (Welch)", "looks normal", welch),
+    (skew(), {}, "Mann-Whitney U", "not normal", ranks),
+    (skew(n=12_000), {}, "Mann-Whitney U", "not normal", ranks),
+    (normal(), {"nature": "ordinal"}, "Mann-Whitney U", "ordinal", ranks),
+    (FLAT, {}, "Mann-Whitney U", "constant in a group", ranks),
+    (np.ones(60), {"nature": "numeric"}, "Mann-Whitney U", "constant", None),
+    (np.ones(60), {}, "chi-square", "one category", None),
+    (THIRD, {}, "chi-square", "categorical", chi_square),
+    (normal(), PAIRED, "paired t", "normal", lambda y: stats.ttest_rel(y[30:], y[:30])),
+    (
+        skew() ** 2,
+        PAIRED,
+        "Wilcoxon signed-rank",
+        "not normal",
+        wilcoxon,
+    ),
+    (
+        normal(),
+        PAIRED | {"nature": "ordinal"},
+        "Wilcoxon signed-rank",
+        "ordinal",
+        wilcoxon,
+    ),
+    (
+        np.ones(60),
+        PAIRED | {"nature": "numeric"},
+        "Wilcoxon signed-rank",
+        "no pair differs",
+        None,
+    ),
+]
+
+
+@pytest.mark.parametrize(("y", "change", "test", "reason", "wanted"), CASES)
+def test_the_test_that_fits_is_scipys(y, change, test, reason, wanted):
+    z = Z if len(y) == 60 else np.repeat(["F", "M"], len(y) // 2)
+    found = independence_test(y, z, **change)
+    assert found.test == test and reason in found.reason
+    p = wanted(y).pvalue if wanted else 1.0  # of what does not differ
+    assert found.p_value == pytest.approx(p)
+    assert (found.n_a, found.n_b) == (len(y) // 2, len(y) // 2)
+    assert found.nature_z == ("paired" if "paired" in change else "independent")
+    for make in (list, pd.Series, pl.Series):
+        assert independence_test(make(y.tolist()), make(z.tolist()), **change) == found
+
+
+def test_mixed_lists_of_numbers_are_numbers():
+    assert independence_test([0, 0.5, 1, 2.5], list("FFMM")).nature_y == "numeric"
 
 
 def test_few_counts_go_to_fisher():
@@ -81,25 +99,10 @@ def test_few_counts_go_to_fisher():
     assert many.test == "chi-square" and "unite rare categories" in many.reason
 
 
-def test_pairs_of_numbers():
-    y = normal()
-    found = independence_test(y, Z, paired=True)
-    wanted = stats.ttest_rel(y[30:], y[:30])
-    assert found.test == "paired t" and found.nature_z == "paired"
-    assert found.p_value == pytest.approx(wanted.pvalue)
-    y = skew() ** 2
-    found = independence_test(y, Z, paired=True)
-    assert found.test == "Wilcoxon signed-rank"
-    assert found.p_value == pytest.approx(stats.wilcoxon(y[30:], y[:30]).pvalue)
-    assert "ordinal" in independence_test(y, Z, paired=True, nature="ordinal").reason
-
-
 def test_pairs_of_categories():
     before = np.array([0, 0, 0, 0, 0, 1, 1, 1])
     after = np.array([1, 1, 1, 1, 0, 0, 1, 1])
-    found = independence_test(
-        np.r_[before, after], np.repeat(["1 before", "2 after"], 8), paired=True
-    )
+    found = independence_test(np.r_[before, after], Z[22:38], paired=True)
     assert found.test == "McNemar"
     assert found.p_value == pytest.approx(stats.binomtest(4, 5).pvalue)
     same = independence_test(np.r_[before, before], Z[22:38], paired=True)

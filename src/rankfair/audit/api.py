@@ -265,7 +265,6 @@ def _feature_of(
         groups=tuple(groups),
         n_missing=int((grouping.codes < 0).sum()),
         constant_in_tasks=_is_constant(grouping, rows.tasks),
-        min_group=min_group,
         note="; ".join(notes),
         reference=grouping.labels[grouping.reference],
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from enum import Enum
 from importlib import import_module
@@ -86,13 +86,26 @@ class SensitiveFeature:
     groups: tuple[Group, ...]
     n_missing: int
     constant_in_tasks: bool
-    min_group: int
     note: str = ""
     reference: str = ""
 
 
 @dataclass(frozen=True)
-class Comparison:
+class GroupPair:
+    """Which group is compared with which."""
+
+    sensitive_feature: str
+    group: str
+    against: str
+
+    @property
+    def pair(self) -> tuple[str, str, str]:
+        """The feature and both groups."""
+        return self.sensitive_feature, self.group, self.against
+
+
+@dataclass(frozen=True)
+class Comparison(GroupPair):
     """One group against another (``pair``) or against all others (``rest``).
 
     A number above parity (1/2 for an AUC, 1 for a ratio, 0 for a difference) means that
@@ -102,9 +115,6 @@ class Comparison:
     """
 
     model: str
-    sensitive_feature: str
-    group: str
-    against: str
     kind: str
     n_group: int
     n_against: int
@@ -152,7 +162,7 @@ def reversal(auc: float, within: Estimate) -> str:
 
 
 @dataclass(frozen=True)
-class TaskLine:
+class TaskLine(GroupPair):
     """The AUC within one task.
 
     ``adjusted_p`` is the p-value adjusted for the number of tasks (Benjamini and
@@ -160,9 +170,6 @@ class TaskLine:
     """
 
     model: str
-    sensitive_feature: str
-    group: str
-    against: str
     task: str
     n_group: int
     n_against: int
@@ -172,19 +179,15 @@ class TaskLine:
 
 
 @dataclass(frozen=True)
-class UnitsGap:
+class UnitsGap(GroupPair):
     """The gap between a group and the reference in units of the target: money, say.
 
     ``of`` is the target, or the prediction where there is no target.  ``task`` is None
     for all rows.  A gap is the number of ``group`` less that of ``against``; a
-    ``share`` is that gap over the number of ``against``.  ``detectable`` is the
-    smallest mean gap that a sample like this one finds in 80 of 100 cases.
+    ``share`` is that gap over the number of ``against``.
     """
 
     of: str
-    sensitive_feature: str
-    group: str
-    against: str
     task: str | None
     n_group: int
     n_against: int
@@ -196,30 +199,21 @@ class UnitsGap:
     mean_gap_share: Estimate
     median_gap: Estimate
     median_gap_share: Estimate
-    detectable: float
 
 
 @dataclass(frozen=True)
-class GapParts(ExplainedGap):
+class GapParts(GroupPair, ExplainedGap):
     """The part of a mean gap that the controls explain, and the part they do not.
 
     ``gap = explained + unexplained``; ``by_control`` adds up to ``explained``.  A
-    ``share`` is over the mean of ``against``.  ``unexplained_log`` is the relative gap
-    of a regression of logarithms.  ``residual_auc`` ranks what the controls leave of
-    the values, ``stratified_auc`` the values among rows that are alike in their chance
-    of being in the group, by the controls.  ``dropped`` controls repeat others.
+    ``share`` is over the mean of ``against``.  ``residual_auc`` ranks what the controls
+    leave of the values.  ``dropped`` controls repeat others.
     """
 
     of: str
-    sensitive_feature: str
-    group: str
-    against: str
     controls: tuple[str, ...]
     mean_against: float
-    unexplained_log: Estimate
     residual_auc: Estimate
-    stratified_auc: Estimate
-    detectable: float
 
     def share(self, part: Estimate) -> float:
         """Return a part over the mean of ``against``; NaN if that is not above 0."""
@@ -227,16 +221,7 @@ class GapParts(ExplainedGap):
 
 
 @dataclass(frozen=True)
-class TaskRaises:
-    """How many are raised in one task, and by how much in all."""
-
-    task: str
-    n_raised: int
-    total: float
-
-
-@dataclass(frozen=True)
-class RemedyCost:
+class RemedyCost(GroupPair):
     """The least money that brings the unexplained gap to ``close_to``.
 
     ``close_to`` and ``left`` are shares of the mean of ``against``; ``left`` is what
@@ -246,9 +231,6 @@ class RemedyCost:
     """
 
     of: str
-    sensitive_feature: str
-    group: str
-    against: str
     close_to: float
     left: float
     raised: str
@@ -256,7 +238,6 @@ class RemedyCost:
     total: float
     share: float
     largest: float
-    by_task: tuple[TaskRaises, ...]
     rows: tuple[int, ...] = field(default=(), repr=False)
     raises: tuple[float, ...] = field(default=(), repr=False)
 
@@ -273,16 +254,14 @@ class QuartileBand:
 
 @dataclass(frozen=True)
 class PayBands:
-    """The four quartile bands of pay, and pay beside the base pay.
+    """The four quartile bands of pay; of each group, the share with complementary pay.
 
-    ``complementary`` has the gaps of complementary pay, ``receiving`` the share of each
-    group that gets any.
+    The gaps of complementary pay are among those in units.
     """
 
     of: str
     sensitive_feature: str
     bands: tuple[QuartileBand, ...]
-    complementary: tuple[UnitsGap, ...]
     receiving: dict[str, float]
 
 
@@ -485,7 +464,7 @@ class Audit:
             for feature in self.sensitive_features
             for group in feature.groups
             if (feature.name, group.label) not in judged
-            and not (ignore_small and group.n_rows < feature.min_group)
+            and not (ignore_small and group.n_rows < self.min_group)
         )
 
     def _estimable(self, model: str | None) -> list[Comparison]:
@@ -648,11 +627,11 @@ class Audit:
         found = self
         if command is not None:
             found = replace(self, provenance=replace(self.provenance, command=command))
-        page = _report("audit_page.render")(found, suppress=suppress)
+        page = _report("audit_page", "render")(found, suppress=suppress)
         return write_whole(Path(path), page)
 
     def _repr_html_(self) -> str:
-        html: str = _report("audit_page.render_fragment")(self)
+        html: str = _report("audit_page", "render_fragment")(self)
         return html
 
     def plot(self, ax: Any = None) -> Any:
@@ -668,7 +647,7 @@ class Audit:
         Axes
             With a line for each comparison and model.
         """
-        return _report("pictures.draw_audit")(self, ax)
+        return _report("pictures", "draw_audit")(self, ax)
 
     def __repr__(self) -> str:
         names = printable(", ".join(self.model_names))
@@ -681,13 +660,9 @@ class Audit:
         return audit_table(self)
 
 
-def _report(name: str) -> Callable[..., Any]:
+def _report(module: str, function: str) -> Any:
     """Look up a function of the report, a layer below that imports these records."""
-    module, _, function = name.partition(".")
-    found: Callable[..., Any] = getattr(
-        import_module(f"rankfair.report.{module}"), function
-    )
-    return found
+    return getattr(import_module(f"rankfair.report.{module}"), function)
 
 
 MEASURES = tuple(f.name for f in fields(Comparison) if f.type == "Estimate")

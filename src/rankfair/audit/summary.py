@@ -94,10 +94,8 @@ def name_of(label: str) -> str:
 
 def _units_of(c: Comparison, audit: Audit, of: str | None) -> UnitsGap | None:
     """The gap over all rows of the groups compared, of one thing that was measured."""
-    key = c.sensitive_feature, c.group, c.against
     for gap in audit.units:
-        same = (gap.sensitive_feature, gap.group, gap.against) == key
-        if same and gap.task is None and (of is None or gap.of == of):
+        if gap.pair == c.pair and gap.task is None and (of is None or gap.of == of):
             return gap
     return None
 

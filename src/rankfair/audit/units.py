@@ -2,41 +2,36 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from rankfair.audit.comparisons import AuditSettings, Pair, PairRows, pairs_of
+from rankfair.audit.comparisons import AuditSettings, PairRows, pairs_of
 from rankfair.audit.records import (
     GapParts,
     PayBands,
     QuartileBand,
     RemedyCost,
-    TaskRaises,
     UnitsGap,
 )
 from rankfair.input.arrays import Floats
 from rankfair.input.groups import SensitiveGroups
 from rankfair.input.scored_rows import ScoredRows
 from rankfair.stats.auc import auc_estimate
-from rankfair.stats.estimate import Estimate
 from rankfair.stats.explained import (
-    Controls,
     GapRegression,
     explained_gap,
-    kennedy,
     least_raises,
 )
 from rankfair.stats.means import average, mean_gap, relative_gap
 from rankfair.stats.medians import median_gaps
-from rankfair.stats.ordered import Ordered, placements
-from rankfair.stats.propensity import by_quantiles, log_odds
-from rankfair.stats.within_tasks import WithinTasks, pooled
+from rankfair.stats.ordered import placements
+from rankfair.stats.propensity import by_quantiles
 
-MOST_TASKS = 200  # the largest tasks get a gap of their own
-N_STRATA = 5
+# So many of the largest tasks get a gap of their own: of one pair of groups, and of all
+# pairs of a sensitive feature.
+MOST_TASKS, MOST_TASK_GAPS = 200, 600
 
 
 def in_units(
@@ -54,21 +49,22 @@ def in_units(
     units: list[UnitsGap] = []
     parts: list[GapParts] = []
     remedies: list[RemedyCost] = []
-    for of, values in measured.items():
-        for grouping in rows.groupings:
-            for pair in _referenced(grouping):
-                mine = PairRows.of(pair, rows, to)
-                units += _units_gaps(of, values, mine)
-                a, b = mine.groups.a.n, mine.groups.b.n
-                if min(a, b) < max(to.min_group, 2):
-                    continue
-                if rows.controls is not None:
-                    parts.append(_gap_parts(of, values, mine))
-                remedies += _remedies(of, values, mine, sorted(goals))
     bands: list[PayBands] = []
+    for of, values in measured.items():
+        for mine in _referenced(rows, to):
+            units += _units_gaps(of, values, mine)
+            a, b = mine.groups.a.n, mine.groups.b.n
+            if min(a, b) < max(to.min_group, 2):
+                continue
+            if rows.controls is not None:
+                parts.append(_gap_parts(of, values, mine))
+            remedies += _remedies(of, values, mine, sorted(goals))
     if layout == "pay-transparency":
         of, values = next(iter(measured.items()))
-        bands = [_pay_bands(of, values, each, rows, to) for each in rows.groupings]
+        bands = [_pay_bands(of, values, each, rows) for each in rows.groupings]
+        if rows.complementary is not None:
+            for mine in _referenced(rows, to):
+                units += _units_gaps("complementary pay", rows.complementary, mine)
     return {
         "units": tuple(units),
         "parts": tuple(parts),
@@ -77,11 +73,14 @@ def in_units(
     }
 
 
-def _referenced(grouping: SensitiveGroups) -> list[Pair]:
-    """The comparisons with the reference group, else with the rest."""
-    pairs = pairs_of(grouping)
-    found = [pair for pair in pairs if pair.other == grouping.reference]
-    return found or pairs
+def _referenced(rows: ScoredRows, to: AuditSettings) -> list[PairRows]:
+    """The comparisons of each feature with its reference group, else with the rest."""
+    found = []
+    for grouping in rows.groupings:
+        pairs = pairs_of(grouping)
+        others = [pair for pair in pairs if pair.other == grouping.reference]
+        found += [PairRows.of(pair, rows, to) for pair in others or pairs]
+    return found
 
 
 def _units_gaps(of: str, values: Floats, rows: PairRows) -> list[UnitsGap]:
@@ -90,12 +89,14 @@ def _units_gaps(of: str, values: Floats, rows: PairRows) -> list[UnitsGap]:
     if rows.data.tasks is None:
         return found
     tasks, n = rows.own(rows.data.tasks), len(labels)
+    n_pairs = max(len(rows.pair.grouping.labels) - 1, 1)
+    most = min(MOST_TASKS, MOST_TASK_GAPS // n_pairs)
     alone = replace(rows.data, tasks=None)  # rows of one task are independent
     of_group, sizes = np.bincount(tasks[rows.in_a], minlength=n), np.bincount(tasks)
     both = np.flatnonzero(
         (of_group[: len(sizes)] > 0) & (of_group[: len(sizes)] < sizes)
     )
-    largest = np.sort(both[np.argsort(-sizes[both], kind="stable")[:MOST_TASKS]])
+    largest = np.sort(both[np.argsort(-sizes[both], kind="stable")[:most]])
     places, ends = rows.at[np.argsort(tasks, kind="stable")], np.cumsum(sizes)
     for task in largest.tolist():
         at = places[ends[task] - sizes[task] : ends[task]]
@@ -128,52 +129,30 @@ def _units_gap(
         mean_gap_share=mean_share,
         median_gap=rows.unless_few(gap),
         median_gap_share=rows.unless_few(share),
-        detectable=mean.detectable(confidence),
     )
 
 
-def _controls(rows: PairRows) -> Controls:
-    """The controls of these rows; none were given without ``controls``."""
-    if rows.data.controls is None:
-        return Controls(np.zeros((len(rows.at), 0)), ())
-    return Controls(rows.own(rows.data.controls), rows.data.control_names)
+def _regression(values: Floats, rows: PairRows) -> GapRegression:
+    """The regression on the controls of these rows, if there are any."""
+    X = rows.own(rows.data.controls)
+    X = np.zeros((len(rows.at), 0)) if X is None else X
+    return GapRegression.of(values, rows.in_a, rows.mass, X, rows.data.control_names)
 
 
 def _gap_parts(of: str, values: Floats, rows: PairRows) -> GapParts:
     """Split the mean gap of a pair by what the controls say."""
-    y, controls, confidence = rows.own(values), _controls(rows), rows.to.confidence
-    left = GapRegression.of(y, rows.in_a, rows.mass, controls)
+    y, confidence = rows.own(values), rows.to.confidence
+    left = _regression(y, rows)
     found = explained_gap(left, rows.groups, confidence)
-    log = Estimate(math.nan, note="not all values are above 0")
-    if y.min() > 0.0:
-        logs = explained_gap(replace(left, values=np.log(y)), rows.groups, confidence)
-        log = kennedy(logs.unexplained, confidence)
     placed = placements(left.residuals, rows.in_a, rows.weights)
     return GapParts(
         of=of,
         **rows.names,
-        controls=tuple(dict.fromkeys(controls.names)),
+        controls=tuple(dict.fromkeys(rows.data.control_names)),
         mean_against=average(y[~rows.in_a], rows.mass[~rows.in_a]),
         **vars(found),
-        unexplained_log=log,
         residual_auc=auc_estimate(*placed, rows.groups, confidence),
-        stratified_auc=_within_strata(y, rows, controls),
-        detectable=found.unexplained.detectable(confidence),
     )
-
-
-def _within_strata(values: Floats, rows: PairRows, controls: Controls) -> Estimate:
-    """The AUC within strata of the propensity score, van Elteren's weights."""
-    score = log_odds(controls.X, rows.in_a, rows.weights)
-    strata = by_quantiles(score, N_STRATA, rows.weights)
-    ordered = Ordered.of(values).by_task(strata)
-    mass, in_a = rows.mass[ordered.order], rows.in_a[ordered.order]
-    codes = strata[ordered.order[ordered.segments]]
-    found = WithinTasks.of(ordered, codes, mass * in_a, mass * ~in_a)
-    auc = pooled(found, rows.to.confidence)
-    if not rows.groups.needed:
-        return auc
-    return Estimate(auc.value, note="tasks are clusters: no interval within strata")
 
 
 def _remedies(
@@ -187,20 +166,12 @@ def _remedies(
     mean, found = average(y[~rows.in_a], mass[~rows.in_a]), []
     if not (goals and mean > 0.0):
         return []
-    left = GapRegression.of(y, rows.in_a, mass, _controls(rows))
+    left = _regression(y, rows)
     lower = rows.names["group" if left.unexplained < 0.0 else "against"]
     for goal in goals:
         remedy = least_raises(left, goal * mean)
         raised = np.flatnonzero(remedy.raises > 0.0)
         cost = remedy.raises[raised] * mass[raised] * data.unit
-        by_task: tuple[TaskRaises, ...] = ()
-        if data.tasks is not None:
-            tasks = rows.own(data.tasks)[raised]
-            counts, sums = np.bincount(tasks), np.bincount(tasks, cost)
-            by_task = tuple(
-                TaskRaises(data.task_labels[t], int(counts[t]), float(sums[t]))
-                for t in np.flatnonzero(counts).tolist()
-            )
         total, places = float(cost.sum()), rows.own(data.places)[raised]
         found.append(
             RemedyCost(
@@ -213,7 +184,6 @@ def _remedies(
                 total=total,
                 share=total / float(data.unit * mass @ y),
                 largest=float(remedy.raises.max(initial=0.0)),
-                by_task=by_task,
                 rows=tuple(places.tolist()),
                 raises=tuple(remedy.raises[raised].tolist()),
             )
@@ -222,13 +192,9 @@ def _remedies(
 
 
 def _pay_bands(
-    of: str,
-    values: Floats,
-    grouping: SensitiveGroups,
-    rows: ScoredRows,
-    to: AuditSettings,
+    of: str, values: Floats, grouping: SensitiveGroups, rows: ScoredRows
 ) -> PayBands:
-    """The share of each group in the four quartile bands, and complementary pay."""
+    """The share of each group in the four quartile bands, and who gets other pay."""
     known, labels, pay = grouping.codes >= 0, grouping.labels, rows.complementary
     mass = np.ones(len(values)) if rows.weights is None else rows.weights
     own, codes, weight = values[known], grouping.codes[known], mass[known]
@@ -241,12 +207,8 @@ def _pay_bands(
         shares = dict(zip(labels, share, strict=True))
         bands.append(QuartileBand(low, high, int(here.sum()), shares))
     if pay is None:
-        return PayBands(of, grouping.name, tuple(bands), (), {})
-    gaps = tuple(
-        _units_gap("complementary pay", pay, PairRows.of(pair, rows, to))
-        for pair in _referenced(grouping)
-    )
+        return PayBands(of, grouping.name, tuple(bands), {})
     paid = np.bincount(codes, weight * (pay[known] > 0.0), len(labels))
     receiving = (paid / grouping.sizes(mass)).tolist()
     receives = dict(zip(labels, receiving, strict=True))
-    return PayBands(of, grouping.name, tuple(bands), gaps, receives)
+    return PayBands(of, grouping.name, tuple(bands), receives)

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 ByModel = dict[str, "Comparison"]
 
 
-def render(audit: Audit, most_bytes: int = 1_000_000, suppress: int = 5) -> str:
+def render(audit: Audit, suppress: int = 5) -> str:
     """Return an audit as one HTML page that needs no other file and no network.
 
     Names are escaped, control characters are spelt out, and the content policy of the
@@ -39,8 +39,6 @@ def render(audit: Audit, most_bytes: int = 1_000_000, suppress: int = 5) -> str:
     ----------
     audit : Audit
         The records.
-    most_bytes : int, default=1_000_000
-        If the page is larger, lines of tasks are left out.
     suppress : int, default=5
         Groups and tasks of fewer rows, and the next smallest, are not shown.
 
@@ -57,13 +55,7 @@ def render(audit: Audit, most_bytes: int = 1_000_000, suppress: int = 5) -> str:
     >>> page.count("Content-Security-Policy"), "<b>" in page, "&lt;b&gt;" in page
     (1, False, True)
     """
-    values = view(audit, suppress=suppress)
-    page = fill("audit.html.j2", values)
-    excess = len(page.encode()) - most_bytes
-    if excess <= 0 or not values["task_data"]:
-        return page
-    left = len(values["task_data"].encode()) - excess
-    return fill("audit.html.j2", view(audit, left, suppress))
+    return fill("audit.html.j2", view(audit, suppress))
 
 
 def render_fragment(audit: Audit) -> str:
@@ -89,19 +81,16 @@ def render_fragment(audit: Audit) -> str:
     >>> "<strong" in render_fragment(found)
     True
     """
-    shortened = view(audit, most_bytes=60_000)
+    shortened = view(audit, most_tasks=1_000)
     page = fill("audit.html.j2", shortened)
     return environment().get_template("fragment.html.j2").render(shortened, page=page)
 
 
-def view(audit: Audit, most_bytes: int = 900_000, suppress: int = 5) -> View:
-    """Return everything that ``audit.html.j2`` shows, as text, numbers and lists.
-
-    The data of single tasks take at most ``most_bytes``.
-    """
+def view(audit: Audit, suppress: int = 5, most_tasks: int = 20_000) -> View:
+    """Return everything that ``audit.html.j2`` shows, as text, numbers and lists."""
     audit, hidden = without_small(audit, suppress)
     made, longest = audit.provenance, max(map(len, audit.model_names), default=0)
-    tasks = forest(audit, most_bytes)
+    tasks = forest(audit, most_tasks)
     sections = [
         *(found for make in SECTIONS for found in make(audit)),
         *([] if tasks is None else [tasks]),
@@ -109,7 +98,7 @@ def view(audit: Audit, most_bytes: int = 900_000, suppress: int = 5) -> View:
     ]
     # An audit of one column alone is called by its name.
     alone = len(audit.models) == 1 and not _has_target(audit)
-    confidence = f"{_percent(audit)} %"
+    confidence = f"{100 * audit.confidence:g} %"
     missing = [
         f"{text.number_of(feature.n_missing)} without {feature.name}"
         for feature in audit.sensitive_features
@@ -135,13 +124,9 @@ def view(audit: Audit, most_bytes: int = 900_000, suppress: int = 5) -> View:
     }
 
 
-def _percent(audit: Audit) -> str:
-    return f"{100 * audit.confidence:g}"
-
-
 def _has_target(audit: Audit) -> bool:
     """Whether the audit knows a target."""
-    return any(line.rmse.estimable for line in audit.models) or any(
+    return any(
         not math.isnan(group.mean_target)
         for feature in audit.sensitive_features
         for group in feature.groups
@@ -193,22 +178,14 @@ def _feature(audit: Audit, feature: SensitiveFeature, number: int) -> View:
             {
                 "pair": next(iter(by_model.values())),
                 "strips": [text.strip(c.auc, x, c.model) for c in by_model.values()],
-                "aucs": [_auc_cell(c, audit) for c in by_model.values()],
+                "aucs": [
+                    text.cell(c.auc, confidence=audit.confidence, most=0.5)
+                    for c in by_model.values()
+                ],
             }
             for by_model in pairs
         ],
     }
-
-
-def _auc_cell(c: Comparison, audit: Audit) -> View:
-    """An AUC and, where it may be 1/2, the smallest gap that would have been found."""
-    cell = text.cell(c.auc)
-    sure = c.auc.p_value is None or c.auc.p_value <= 1.0 - audit.confidence
-    if sure or not c.auc.estimable:
-        return cell
-    found = min(c.auc.detectable(audit.confidence), 0.5)
-    note = f"not significant; a gap of {text.decimal(found)} would have been found"
-    return cell | {"note": cell["note"] or note}
 
 
 def _figures(audit: Audit) -> list[View]:
@@ -254,17 +231,12 @@ def _method(audit: Audit) -> list[View]:
         if known:
             names_of.setdefault(known, []).append(metric.plain_name)
     head = {"id": "method", "name": "Method", "template": "method.html.j2"}
-    notes = [
-        note.format(confidence=_percent(audit), min_group=audit.min_group)
-        for note in words.NOTES
-    ]
     methods = [(", ".join(names), ways) for ways, names in names_of.items()]
-    return [head | {"notes": notes, "methods": methods}]
+    return [head | {"least": audit.min_group, "methods": methods}]
 
 
 def _caveats(audit: Audit) -> list[View]:
-    head = {"id": "caveats", "name": "Caveats", "template": "caveats.html.j2"}
-    return [head | {"caveats": words.CAVEATS}]
+    return [{"id": "caveats", "name": "Caveats", "template": "caveats.html.j2"}]
 
 
 SECTIONS: tuple[Callable[[Audit], list[View]], ...] = (

@@ -28,7 +28,7 @@ class Shape:
     path: str
     base: float
     top: float
-    mean: float | None
+    mean: float
 
 
 @dataclass(frozen=True)
@@ -49,29 +49,25 @@ class Panel:
 
 
 def panels(audit: Audit, feature: SensitiveFeature) -> list[Panel]:
-    """Return a picture for each model that has histograms, all on the same scales.
+    """Return a picture for each model, all on the same scales.
 
     Up to three groups lie over each other; more are in rows, the twelve largest.
     """
+    groups = _largest(feature)
     drawn = {
         (h.model, h.group): h
         for h in audit.histograms
-        if h.sensitive_feature == feature.name
+        if h.sensitive_feature == feature.name and h.group in groups
     }
-    groups = _largest(feature)
-    shown = [h for (_, group), h in drawn.items() if group in groups]
-    if not shown:
+    if not drawn:
         return []
-    edges = shown[0].edges
+    edges = next(iter(drawn.values())).edges
     left = NAMES if len(groups) > OVERLAID else LEFT
-    margin = 0.0 if edges[-1] > edges[0] else 0.5
     log = edges[0] > 0.0 and edges[-1] - edges[-2] > 1.5 * (edges[1] - edges[0])
-    x = Scale(edges[0] - margin, edges[-1] + margin, left, WIDTH - RIGHT, log)
-    most = max(max(h.shares, default=0.0) for h in shown) or 1.0
+    x = Scale(edges[0], edges[-1], left, WIDTH - RIGHT, log)
+    most = max(max(h.shares) for h in drawn.values())
     return [
-        _panel(model.name, feature, groups, drawn, x, most)
-        for model in audit.models
-        if any((model.name, group) in drawn for group in groups)
+        _panel(model, feature, groups, drawn, x, most) for model in audit.model_names
     ]
 
 
@@ -90,12 +86,9 @@ def _panel(
     for place, (group, colour) in enumerate(groups.items()):
         base = TOP + ROW * (place + 1) if rows else height - BOTTOM
         y = Scale(0, most, base, base - (ROW - 8) if rows else TOP)
-        histogram = drawn.get((model, group))
-        if histogram is not None:
-            mean = x(means[group]) if x.low <= means[group] <= x.high else None
-            path = _outline(histogram, x, y)
-            label = clipped(group, LONGEST)
-            shapes.append(Shape(group, label, colour, path, base, y.end, mean))
+        path, label = _outline(drawn[model, group], x, y), clipped(group, LONGEST)
+        mean = x.clipped(means[group])
+        shapes.append(Shape(group, label, colour, path, base, y.end, mean))
     y = Scale(0, 100 * most, height - BOTTOM, TOP)
     return Panel(
         model,

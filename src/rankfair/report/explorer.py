@@ -44,7 +44,7 @@ def explorer(path: Path, reference: str = "", suppress: int = 5) -> View | None:
         return None
     assert path.views is not None
     views, last = _shown(path.views, suppress), path.rows[-1]
-    epsilons = _distinct([row.epsilon for row in path.rows])
+    epsilons = [f"{row.epsilon:.3g}" for row in path.rows]
     order = sorted(path.groups, key=lambda name: name != reference)
     colours = [order.index(name) % COLOURS + 1 for name in path.groups]
     return {
@@ -122,15 +122,6 @@ def _state(
 
 def _placed(scale: Scale, value: float) -> int | None:
     return round(scale.clipped(value)) if math.isfinite(value) else None
-
-
-def _distinct(epsilons: Sequence[float]) -> list[str]:
-    """Each ε in as few figures as tell all of them apart, three at least."""
-    for digits in range(3, 9):
-        found = [f"{value:.{digits}g}" for value in epsilons]
-        if len(set(found)) == len(found):
-            return found
-    return [repr(value) for value in epsilons]
 
 
 def _texts(

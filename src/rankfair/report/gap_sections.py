@@ -10,53 +10,18 @@ from rankfair.report import text
 from rankfair.report.text import STRIP, Scale, View, percent
 
 if TYPE_CHECKING:
-    from rankfair.audit.records import (
-        Audit,
-        GapParts,
-        PayBands,
-        RemedyCost,
-        UnitsGap,
-    )
+    from rankfair.audit.records import Audit, GapParts, PayBands, RemedyCost, UnitsGap
     from rankfair.stats.estimate import Estimate
 
-BAR = (5, 11)  # top and height of a bar in a strip
 ARTICLE_10 = 0.05  # from here on employers must explain a gap, or assess pay jointly
 QUARTERS = ("Lowest quarter", "Second quarter", "Third quarter", "Highest quarter")
-FIGURES: tuple[tuple[str, str, str, text.Form], ...] = (  # name, meaning, field
-    (
-        "Unexplained, in percent",
-        "Of the mean of {against}.",
-        "unexplained_share",
-        percent,
-    ),
-    (
-        "Unexplained, in percent, by logarithms",
-        "The same of a regression of logarithms, where a percent is a percent at every "
-        "level (Kennedy's estimate).",
-        "unexplained_log",
-        percent,
-    ),
-    (
-        "Rank AUC of what the controls leave",
-        "Of all pairs, the share in which {group} is higher after the controls are "
-        "taken into account; 0.5 is parity.",
-        "residual_auc",
-        text.decimals,
-    ),
-    (
-        "Rank AUC among rows that are alike",
-        "The same within five strata of the chance to be in {group}, by the controls.",
-        "stratified_auc",
-        text.decimals,
-    ),
-)
 
 
 def units_sections(audit: Audit) -> list[View]:
     """Return a section for each thing measured and each pair: its gap, also by task."""
     by_pair: dict[tuple[str, ...], list[UnitsGap]] = {}
     for gap in audit.units:
-        by_pair.setdefault(_key(gap), []).append(gap)
+        by_pair.setdefault((gap.of, *gap.pair), []).append(gap)
     several = len(by_pair) > 1
     return [
         {
@@ -67,10 +32,6 @@ def units_sections(audit: Audit) -> list[View]:
         }
         for number, (key, gaps) in enumerate(by_pair.items(), 1)
     ]
-
-
-def _key(record: UnitsGap | GapParts | RemedyCost) -> tuple[str, str, str, str]:
-    return record.of, record.sensitive_feature, record.group, record.against
 
 
 def _units_view(gaps: list[UnitsGap], audit: Audit) -> View:
@@ -107,23 +68,15 @@ def _units_view(gaps: list[UnitsGap], audit: Audit) -> View:
             {
                 "gap": gap,
                 "strip": text.strip(mean(gap), x, gap.task or "all rows", form),
-                "mean": text.cell(mean(gap), form) | {"p": ""},
+                "mean": text.cell(mean(gap), form, audit.confidence) | {"p": ""},
                 "median": form(
                     [(gap.median_gap_share if relative else gap.median_gap).value]
                 )[0],
-                "detectable": ""
-                if math.isnan(gap.detectable) or _sure(mean(gap), audit)
-                else form([gap.detectable / (gap.mean_against if relative else 1)])[0],
                 "levels": levels[4 * i : 4 * i + 4],
             }
             for i, gap in enumerate(gaps)
         ],
     }
-
-
-def _sure(estimate: Estimate, audit: Audit) -> bool:
-    """Whether chance alone does not explain that it is not 0."""
-    return estimate.p_value is not None and estimate.p_value <= 1.0 - audit.confidence
 
 
 def _axis(
@@ -142,10 +95,11 @@ def in_short(audit: Audit) -> str:
     """Say what controls leave of the first gap, and what closing it costs."""
     said = []
     for parts in audit.parts[:1]:
-        gap, share = abs(parts.unexplained.value), abs(parts.unexplained_share.value)
+        gap, share = abs(parts.unexplained.value), abs(parts.share(parts.unexplained))
         size = f"{percent([share])[0]} ({text.alike([gap])[0]})"
         side = "below" if parts.unexplained.value < 0.0 else "above"
-        chance = "" if _sure(parts.unexplained, audit) else ", which may be chance"
+        sure = parts.unexplained.significant(audit.confidence)
+        chance = "" if sure else ", which may be chance"
         whose = f"{parts.group} is {size} {side} {parts.against}{chance}."
         said.append(f"With the same {', '.join(parts.controls)}, {whose}")
     for remedy in audit.remedies[:1]:
@@ -159,11 +113,12 @@ def in_short(audit: Audit) -> str:
 
 def parts_sections(audit: Audit) -> list[View]:
     """Return what controls explain, and what closing a gap costs."""
-    names = dict.fromkeys([*map(_key, audit.parts), *map(_key, audit.remedies)])
+    both: tuple[GapParts | RemedyCost, ...] = (*audit.parts, *audit.remedies)
+    names = dict.fromkeys((record.of, *record.pair) for record in both)
     found = []
     for number, key in enumerate(names, 1):
-        parts = [p for p in audit.parts if _key(p) == key]
-        remedies = [r for r in audit.remedies if _key(r) == key]
+        parts = [p for p in audit.parts if (p.of, *p.pair) == key]
+        remedies = [r for r in audit.remedies if (r.of, *r.pair) == key]
         title = "Explained and unexplained" if parts else "Closing the gap"
         found.append(
             {
@@ -176,7 +131,6 @@ def parts_sections(audit: Audit) -> list[View]:
                 "unit": audit.unit,
                 "parts": _parts_view(parts[0], audit) if parts else None,
                 "remedies": remedies,
-                "raises": _raises_by_task(remedies),
             }
         )
     return found
@@ -191,7 +145,6 @@ def _parts_view(parts: GapParts, audit: Audit) -> View:
     ]
     x, ticks = _axis([e for _, _, e in rows])
     sizes = text.alike([e.value for _, _, e in rows])
-    sure = _sure(parts.unexplained, audit)
     shares = [parts.share(e) for _, _, e in rows]
     return {
         "axis": ticks,
@@ -201,51 +154,22 @@ def _parts_view(parts: GapParts, audit: Audit) -> View:
             {
                 "name": name,
                 "kind": kind,
-                "bars": _bars(parts, kind, e, x),
+                "bar": _bar(e, x),
                 "strip": text.strip(e, x, name, text.alike),
-                "cell": text.cell(e, text.alike) | {"text": size, "p": ""},
+                "cell": text.cell(e, text.alike, audit.confidence)
+                | {"text": size, "p": ""},
                 "share": "" if math.isnan(share) else percent([share])[0],
             }
             for (name, kind, e), size, share in zip(rows, sizes, shares, strict=True)
         ],
         "of": parts,
-        "figures": FIGURES,
-        "detectable": "" if sure else text.alike([parts.detectable])[0],
     }
 
 
-def _bars(parts: GapParts, kind: str, e: Estimate, x: Scale) -> list[View]:
-    """The bar of a row; that of the whole gap is split into its two parts."""
-    spans = [(kind, 0.0, e.value)]
-    if kind == "gap":
-        explained, gap = parts.explained.value, parts.gap.value
-        spans = [("explained", 0.0, explained), ("unexplained", explained, gap)]
-    top, height = BAR
-    # Parts in opposite directions are one below the other.
-    opposite = parts.explained.value * parts.unexplained.value < 0.0
-    n = 2 if kind == "gap" and opposite else 1
-    found = []
-    for i, (name, *ends) in enumerate(spans):
-        low, high = sorted(map(x, ends))
-        box = {"x": low, "width": round(high - low, 2), "height": height / n}
-        found.append({**box, "y": top + (i * height / n if n > 1 else 0), "kind": name})
-    return found
-
-
-def _raises_by_task(remedies: list[RemedyCost]) -> list[View]:
-    """How many are raised in each task, and by how much; the largest sum is first."""
-    by_task = [{t.task: t for t in remedy.by_task} for remedy in remedies]
-    totals = {task: t.total for each in reversed(by_task) for task, t in each.items()}
-    return [
-        {
-            "task": task,
-            "cells": [
-                (each[task].n_raised, each[task].total) if task in each else (0, 0)
-                for each in by_task
-            ],
-        }
-        for task in sorted(totals, key=totals.__getitem__, reverse=True)
-    ]
+def _bar(e: Estimate, x: Scale) -> View:
+    """The bar from 0 to a number."""
+    low, high = sorted((x(0.0), x(e.value)))
+    return {"x": low, "width": round(high - low, 2)}
 
 
 def bands_sections(audit: Audit) -> list[View]:
@@ -267,18 +191,14 @@ def _bands_view(bands: PayBands, audit: Audit) -> View:
     order = sorted(
         (g.label for g in feature.groups), key=lambda label: label != feature.reference
     )
-    whole = (
-        gap
-        for gap in audit.units
-        if (gap.of, gap.sensitive_feature, gap.task) == (bands.of, name, None)
-    )
     ends = iter(text.alike([v for band in bands.bands for v in (band.low, band.high)]))
     return {
         "bands": bands,
         "labels": order,
         "gaps": [
-            *((bands.of, gap) for gap in whole),
-            *(("complementary pay", gap) for gap in bands.complementary),
+            gap
+            for gap in audit.units
+            if gap.sensitive_feature == name and gap.task is None
         ],
         "rows": [
             (quarter, next(ends), next(ends), band, _shares(band.shares, order))

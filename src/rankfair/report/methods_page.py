@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import itertools
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from rankfair.audit.records import Provenance
@@ -17,7 +16,7 @@ from rankfair.stats.estimate import Estimate
 
 WIDTH, HEIGHT = 440, 320
 LEFT, RIGHT, TOP, BOTTOM = 54, 18, 28, 46
-LETTER, LINE, AIR = 7.0, 13.0, 6.0  # width and height of text, space between texts
+LETTER, LINE = 7.0, 13.0  # width of a letter, height of a line
 
 Box = tuple[float, float, float, float]  # left, top, right, bottom
 MOST_NAMES = 3  # at points; of more methods the points have numbers
@@ -157,7 +156,7 @@ def _view(table: MethodTable) -> View:
 
 @dataclass(frozen=True)
 class Spot:
-    """A point on paper: whiskers (``x1, y1, x2, y2``), and its text."""
+    """A point on paper: its whiskers (``x1, y1, x2, y2``), and its text."""
 
     x: float
     y: float
@@ -168,14 +167,12 @@ class Spot:
 
 @dataclass(frozen=True)
 class Label:
-    """Where a text stands; ``leader`` is a line to its point, if it is far."""
+    """A text and the box that it fills; ``y`` is its baseline."""
 
     text: str
     x: float
     y: float
-    anchor: str
     box: Box
-    leader: Box | None
 
 
 @dataclass(frozen=True)
@@ -216,7 +213,7 @@ def draw(table: MethodTable) -> Picture | None:
     if 0.0 < 4.0 * min(known) < max(known):
         y = Scale(0.9 * min(known), 1.1 * max(known), y.start, y.end, log=True)
     band = _band([*dots], x, y) if table.curve else ""
-    spots = _joined(
+    spots = tuple(
         Spot(
             x(line.auc_gap.value),
             y(line.rmse.value),
@@ -226,13 +223,11 @@ def draw(table: MethodTable) -> Picture | None:
         )
         for line, label in dots.items()
     )
-    at = [(spot.x, spot.y) for spot in spots] if table.curve else []
-    pieces = [(*one, *two) for one, two in itertools.pairwise(at)]
-    lines = [*pieces, *(bar for spot in spots for bar in spot.bars)]
+    at = [f"{spot.x:g} {spot.y:g}" for spot in spots] if table.curve else []
     return Picture(
-        tuple(spots),
-        tuple(place(spots, [box for line in lines for box in _along(line)])),
-        "M" + "L".join(f"{u:g} {v:g}" for u, v in at) if pieces else "",
+        spots,
+        tuple(place(spots)),
+        "M" + "L".join(at) if len(at) > 1 else "",
         band,
         x.ticks(),
         y.ticks(),
@@ -253,21 +248,6 @@ def labels(table: MethodTable) -> dict[MethodLine, str]:
     return {line: str(i) for i, line in enumerate(lines, 1)}
 
 
-def _joined(spots: Iterable[Spot], near: float = 6.0) -> list[Spot]:
-    """Points with texts; numbers of points that lie together are one text."""
-    found: list[Spot] = []
-    for spot in spots:
-        close = [
-            i
-            for i, s in enumerate(found)
-            if s.label[:1].isdigit() and math.dist((s.x, s.y), (spot.x, spot.y)) < near
-        ]
-        found.append(replace(spot, label="") if close else spot)
-        for i in close[:1]:
-            found[i] = replace(found[i], label=f"{found[i].label}, {spot.label}")
-    return found
-
-
 def _band(path: Sequence[MethodLine], x: Scale, y: Scale) -> str:
     """The upper ends of the errors from left to right, and the lower ones back."""
     across = sorted(path, key=lambda dot: dot.auc_gap.value)
@@ -286,11 +266,8 @@ def _bars(dot: MethodLine, x: Scale, y: Scale) -> tuple[Box, ...]:
     return tuple(bar for bar in (across, upright) if all(map(math.isfinite, bar)))
 
 
-def place(spots: Sequence[Spot], obstacles: Sequence[Box] = ()) -> list[Label]:
-    """Return a place for the text of each point, the chosen one first.
-
-    Of eight directions and five distances each takes the one in which it covers least
-    of the points, the obstacles and the texts before it, inside the picture.
+def place(spots: Sequence[Spot]) -> list[Label]:
+    """Return a place for the text of each point: beside it, below texts before it.
 
     Examples
     --------
@@ -299,51 +276,22 @@ def place(spots: Sequence[Spot], obstacles: Sequence[Box] = ()) -> list[Label]:
     >>> one.box == two.box
     False
     """
-    taken = [*obstacles, *((s.x - 7, s.y - 7, s.x + 7, s.y + 7) for s in spots)]
-    written: list[Box] = []
-    placed = []
-    for spot in sorted(spots, key=lambda spot: not spot.chosen):
+    placed: list[Label] = []
+    for spot in spots:
         if not spot.label:
             continue
-        costs = {}
-        for far, turn in itertools.product((10.0, 20.0, 34.0, 50.0, 68.0), range(8)):
-            label = _label(spot, far, turn * math.pi / 4)
-            left, top, right, bottom = label.box
-            outside = max(0.0, LEFT + 2 - left) + max(0.0, right - WIDTH + 2)
-            outside += max(0.0, TOP - top) + max(0.0, bottom - HEIGHT + BOTTOM)
-            covered = sum(_overlap(label.box, box) for box in taken)
-            hidden = sum(_overlap(label.box, box) for box in written)
-            costs[label] = 2.0 * far + 100.0 * outside + covered + 20.0 * hidden
-        best = min(costs, key=costs.__getitem__)
-        left, top, right, bottom = best.box
-        written.append((left - AIR, top - 1, right + AIR, bottom + 1))
-        placed.append(best)
+        text = clipped(spot.label, 34)
+        wide = LETTER * len(text)
+        right = spot.x + 10 + wide < WIDTH
+        left, top = spot.x + 10 if right else spot.x - 10 - wide, spot.y - LINE
+        for other in sorted(placed, key=lambda label: label.box[1]):
+            if _overlap((left, top, left + wide, top + LINE), other.box):
+                top = other.box[3]
+        box = (left, top, left + wide, top + LINE)
+        placed.append(Label(text, round(left, 1), round(top + 11, 1), box))
     return placed
 
 
-def _label(spot: Spot, far: float, angle: float) -> Label:
-    """The text of a point at a distance in a direction."""
-    text = clipped(spot.label, 34)
-    wide, dx = LETTER * len(text), far * math.cos(angle)
-    anchor = "middle" if abs(dx) < 1 else "start" if dx > 0 else "end"
-    start = {"middle": wide / 2, "start": 0.0, "end": wide}[anchor]
-    x, middle = round(spot.x + dx, 1), spot.y + far * math.sin(angle)
-    left, top = x - start, middle - LINE / 2
-    box = (left, top, left + wide, top + LINE)
-    leader = (spot.x, spot.y, x, round(middle, 1)) if far > 22.0 else None
-    return Label(text, x, round(middle + 4, 1), anchor, box, leader)
-
-
-def _along(line: Box, step: float = 6.0) -> list[Box]:
-    """Small boxes along a straight line, as obstacles."""
-    u, v, right, bottom = line
-    n = max(1, math.ceil(math.hypot(right - u, bottom - v) / step))
-    places = [(u + (right - u) * i / n, v + (bottom - v) * i / n) for i in range(n + 1)]
-    return [(a - 2, b - 2, a + 2, b + 2) for a, b in places]
-
-
-def _overlap(one: Box, other: Box) -> float:
-    """The area that two boxes share."""
-    wide = min(one[2], other[2]) - max(one[0], other[0])
-    high = min(one[3], other[3]) - max(one[1], other[1])
-    return wide * high if wide > 0 and high > 0 else 0.0
+def _overlap(one: Box, other: Box) -> bool:
+    across = one[0] < other[2] and other[0] < one[2]
+    return across and one[1] < other[3] and other[1] < one[3]

@@ -37,7 +37,6 @@ LOOKS = {
     "yes": ("s", RUST, "white", "needs the group to predict"),
     "-": ("D", INK, INK, "known to nobody"),
 }
-PANELS = (("rmse", None), ("auc", 0.5), ("md", 0.0), ("ks", 0.0))  # name and parity
 GAP, ERROR = "rank gap  |AUC − 1/2|", "error  (RMSE)"
 
 
@@ -70,21 +69,20 @@ def as_bytes(figure: Figure, kind: Literal["png", "svg"]) -> bytes:
 def draw_audit(audit: Audit, axes: Any = None) -> Any:
     """Draw every AUC with its interval; models lie beside each other."""
     axes = _axes_of(axes, 7, 1.2 + 0.32 * len(audit.comparisons))
-    names = [(c.sensitive_feature, c.group, c.against) for c in audit.comparisons]
+    names = [c.pair for c in audit.comparisons]
     place_of = {name: i for i, name in enumerate(dict.fromkeys(names))}
     colours = (PALE, BLUE, RUST, GREEN, PURPLE)
     for j, model in enumerate(audit.model_names):
-        colour, offset = colours[j % 5], 0.5 * ((j + 0.5) / len(audit.models) - 0.5)
-        mine = {
-            place_of[name] + offset: c.auc
+        offset = 0.5 * ((j + 0.5) / len(audit.models) - 0.5)
+        mine = [
+            (c.auc, place_of[name] + offset)
             for name, c in zip(names, audit.comparisons, strict=True)
             if c.model == model
-        }
-        for y, auc in mine.items():
-            if auc.estimable:
-                axes.plot([auc.ci_low, auc.ci_high], [y, y], color=colour, lw=2)
-        values = [auc.value for auc in mine.values()]
-        axes.plot(values, list(mine), "o", color=colour, label=_plain(model), ms=5)
+        ]
+        low, x, high = np.transpose([(e.ci_low, e.value, e.ci_high) for e, _ in mine])
+        look: Any = {"fmt": "o", "ms": 5, "color": colours[j % 5]}
+        y = [place for _, place in mine]
+        axes.errorbar(x, y, xerr=(x - low, high - x), label=_plain(model), **look)
     axes.axvline(0.5, color=INK, lw=0.8)
     rows = [_plain(f"{feature}: {a} v {b}") for feature, a, b in place_of]
     axes.set_yticks(range(len(rows)), rows)
@@ -136,7 +134,7 @@ def draw_coefficients(
 
 
 def draw_methods(summary: Sequence[Any], paths: Sequence[Mapping[str, Any]]) -> Figure:
-    """Draw the paths of tilt with all methods, and the fair ones enlarged.
+    """Draw all methods by name, and the paths of tilt.
 
     Parameters
     ----------
@@ -155,28 +153,19 @@ def draw_methods(summary: Sequence[Any], paths: Sequence[Mapping[str, Any]]) -> 
     from matplotlib.figure import Figure
 
     rows = [row for row in summary if row.rows == "held-out"]
-    fair = [row for row in rows if _gap(row) < 0.05]
     with rc_context(STYLE):
-        figure = Figure(figsize=(11, 4.2), dpi=150, layout="constrained")
-        parts: Any = figure.subfigures(1, 2, width_ratios=(0.8, 1))
-        titles = "All methods, on held-out rows", "The fair ones, enlarged"
-        for part, title in zip(parts, titles, strict=True):
-            part.suptitle(title, x=0.02, ha="left", fontsize=11, fontweight="bold")
-        axes = parts[0].subplots()
-        _draw_paths(axes, paths)
+        figure = Figure(figsize=(9, 4.2), dpi=150, layout="constrained")
+        axes = figure.subplots()
+        axes.set_xlabel(GAP)
+        axes.set_ylabel("error  (RMSE, standard deviations of y)")
+        plain_axes(axes)
+        axes.margins(x=0.08, y=0.12)
+        shown = {"tilt, all ε, left-out rows": _draw_paths(axes, paths)}
         for row in rows:
-            _mark(axes, row, _gap(row), row.rmse.value, row.auc.error, row.rmse.error)
-        _draw_fair(parts[1].subplots(1, len(PANELS), sharey=True), fair)
-        _legend(figure)
-        at = {row.method: (_gap(row), row.rmse.value) for row in rows}
-        named = {
-            row.method: (at[row.method], LOOKS[row.needs_group][1])
-            for row in rows
-            if row not in fair
-        }
-        if fair:
-            named["fair methods"] = (at[fair[0].method], INK)
-        _names_beside(axes, named)
+            shown[LOOKS[row.needs_group][3]] = _draw_method(axes, row)
+        _names_beside(axes, rows)
+        where: Any = {"loc": "outside lower center", "ncols": 4, "frameon": False}
+        figure.legend(list(shown.values()), list(shown), **where)
     return figure
 
 
@@ -208,75 +197,41 @@ def _gap(row: Any) -> float:
     return abs(float(row.auc.value) - 0.5)
 
 
-def _draw_paths(axes: Axes, paths: Sequence[Mapping[str, Any]]) -> None:
+def _draw_paths(axes: Axes, paths: Sequence[Mapping[str, Any]]) -> Any:
     """Draw the path of each draw, pale, and their mean."""
-    axes.set_xlabel(GAP)
-    axes.set_ylabel("error  (RMSE, standard deviations of y)")
-    plain_axes(axes)
-    axes.margins(x=0.08, y=0.12)
     of: dict[int, list[tuple[float, float]]] = {}
     for row in paths:
         of.setdefault(row["seed"], []).append((row["gap"], row["rmse"]))
     for points in of.values():
         axes.plot(*zip(*points, strict=True), color=BLUE, alpha=0.2, lw=0.8, zorder=2)
-    axes.plot(*np.mean([*of.values()], axis=0).T, color=BLUE, lw=2.4, zorder=3)
+    mean = np.mean([*of.values()], axis=0)
+    return axes.plot(*mean.T, color=BLUE, lw=2.4, zorder=3)[0]
 
 
-def _mark(
-    axes: Axes, row: Any, x: float, y: float, wide: float, high: float = 0.0
-) -> None:
-    """A method at its means, with 95 % confidence intervals."""
+def _draw_method(axes: Axes, row: Any) -> Any:
+    """Draw a method at its means, with 95 % confidence intervals over draws."""
     marker, colour, fill, _ = LOOKS[row.needs_group]
     look: Any = {"fmt": marker, "color": colour, "markerfacecolor": fill, "zorder": 4}
-    size: Any = {"markeredgewidth": 1.6, "markersize": 7, "elinewidth": 1.4}
-    upright = 1.96 * high if high else None
-    axes.errorbar(x, y, xerr=1.96 * wide, yerr=upright, **look, **size)
+    errors = 1.96 * row.rmse.error, 1.96 * row.auc.error
+    return axes.errorbar(_gap(row), row.rmse.value, *errors, **look)
 
 
-def _draw_fair(panels: Sequence[Axes], fair: Sequence[Any]) -> None:
-    """A panel for each figure, a line for each method."""
-    for axes, (name, parity) in zip(panels, PANELS, strict=True):
-        axes.set_title(name.upper(), loc="left", fontsize=10)
-        plain_axes(axes)
-        axes.locator_params(axis="x", nbins=2)
-        axes.tick_params(axis="x", labelsize=9)
-        axes.tick_params(axis="y", length=0)
-        axes.margins(x=0.15)
-        if parity is not None:
-            axes.axvline(parity, color=PALE, linewidth=1, zorder=1)
-        for i, row in enumerate(fair):
-            mean = getattr(row, name)
-            _mark(axes, row, mean.value, i, mean.error)
-    panels[0].set_yticks(range(len(fair)), [row.method for row in fair])
-    panels[0].set_ylim(len(fair) - 0.5, -0.5)
-
-
-def _legend(figure: Figure) -> None:
-    """Explain shapes and colours below the picture."""
-    from matplotlib.lines import Line2D
-
-    curve = "tilt, all ε, left-out rows"
-    handles = [Line2D([], [], color=BLUE, linewidth=2.4, label=curve)]
-    for marker, colour, fill, meaning in LOOKS.values():
-        look: Any = {"marker": marker, "color": colour, "markerfacecolor": fill}
-        handles.append(Line2D([], [], linestyle="none", label=meaning, **look))
-    handles.append(Line2D([], [], color=PALE, lw=1.4, label="95 % over draws"))
-    where: Any = {"loc": "outside lower center", "ncols": 5}
-    figure.legend(handles=handles, frameon=False, fontsize=9.5, **where)
-
-
-def _names_beside(axes: Axes, points: Mapping[str, tuple[Any, str]]) -> None:
+def _names_beside(axes: Axes, rows: Sequence[Any]) -> None:
     """Write names in a column beside the panel, in the order of their points."""
-    order = sorted(points, key=lambda name: points[name][0][1])
-    for i, name in enumerate(order):
-        at, colour = points[name]
+    order = sorted(rows, key=lambda row: row.rmse.value)
+    for i, row in enumerate(order, 1):
         axes.annotate(
-            name,
-            at,
-            (1.03, (i + 1) / (len(order) + 1)),
+            row.method,
+            (_gap(row), row.rmse.value),
+            (1.03, i / (len(order) + 1)),
             textcoords="axes fraction",
             va="center",
-            color=colour,
-            arrowprops={"arrowstyle": "-", "color": PALE, "relpos": (0, 0.5)},
+            color=LOOKS[row.needs_group][1],
+            arrowprops={
+                "arrowstyle": "-",
+                "color": PALE,
+                "lw": 0.8,
+                "relpos": (0, 0.5),
+            },
             annotation_clip=False,
         )

@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, Any
 from rankfair.input.errors import counted
 
 if TYPE_CHECKING:
-    from rankfair.audit.records import Audit, PayBands, TaskLine, UnitsGap
+    from rankfair.audit.records import Audit, TaskLine, UnitsGap
 
 Key = tuple[str, str, str]  # sensitive feature, group, against
+# Of an audit: what is about two groups.
+RECORDS = ("comparisons", "tasks", "units", "parts", "remedies")
 
 
 def small(sizes: Mapping[str, int], least: int) -> frozenset[str]:
@@ -42,7 +44,7 @@ def without_small(audit: Audit, least: int) -> tuple[Audit, str]:
     lines: tuple[TaskLine | UnitsGap, ...] = (*audit.tasks, *audit.units)
     for line in lines:
         if line.task is not None:
-            of_key = sizes.setdefault(_key(line), {})
+            of_key = sizes.setdefault(line.pair, {})
             of_key[line.task] = min(line.n_group, line.n_against)
     tasks = {key: small(of_key, least) for key, of_key in sizes.items()}
 
@@ -51,8 +53,8 @@ def without_small(audit: Audit, least: int) -> tuple[Audit, str]:
         return tuple(
             each
             for each in records
-            if groups[each.sensitive_feature].isdisjoint(_key(each)[1:])
-            and getattr(each, "task", None) not in tasks.get(_key(each), ())
+            if groups[each.sensitive_feature].isdisjoint(each.pair[1:])
+            and getattr(each, "task", None) not in tasks.get(each.pair, ())
         )
 
     n_groups, n_tasks = (
@@ -62,6 +64,7 @@ def without_small(audit: Audit, least: int) -> tuple[Audit, str]:
         return audit, ""
     each = (n_groups, "group"), (n_tasks, "task")
     hidden = " and ".join(counted(n, name) for n, name in each if n)
+    shown: dict[str, Any] = {name: seen(getattr(audit, name)) for name in RECORDS}
     found = replace(
         audit,
         sensitive_features=tuple(
@@ -70,46 +73,10 @@ def without_small(audit: Audit, least: int) -> tuple[Audit, str]:
             )
             for f in audit.sensitive_features
         ),
-        comparisons=seen(audit.comparisons),
-        tasks=seen(audit.tasks),
-        histograms=seen(audit.histograms),
-        units=seen(audit.units),
-        parts=seen(audit.parts),
-        remedies=tuple(
-            replace(
-                remedy,
-                by_task=tuple(
-                    t
-                    for t in remedy.by_task
-                    if t.task not in tasks.get(_key(remedy), ())
-                ),
-            )
-            for remedy in seen(audit.remedies)
-        ),
-        bands=tuple(
-            _bands(bands, groups[bands.sensitive_feature]) for bands in audit.bands
-        ),
+        **shown,
     )
     few = counted(least, "row")
     return found, (
         f"Not shown, so that nobody can be recognised: {hidden} with fewer than {few} "
         "of a group, or the next smallest."
-    )
-
-
-def _key(record: Any) -> Key:
-    return record.sensitive_feature, record.group, getattr(record, "against", "")
-
-
-def _bands(bands: PayBands, hidden: frozenset[str]) -> PayBands:
-    def seen(shares: dict[str, float]) -> dict[str, float]:
-        return {label: v for label, v in shares.items() if label not in hidden}
-
-    return replace(
-        bands,
-        bands=tuple(replace(b, shares=seen(b.shares)) for b in bands.bands),
-        complementary=tuple(
-            gap for gap in bands.complementary if hidden.isdisjoint(_key(gap)[1:])
-        ),
-        receiving=seen(bands.receiving),
     )

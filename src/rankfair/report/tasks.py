@@ -1,26 +1,21 @@
-"""The section of single tasks: its first rows, and the data for its script."""
+"""The section of single tasks: what surrounds its table, and the data of its script."""
 
 from __future__ import annotations
 
 import math
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from rankfair.audit.summary import would_be_found
 from rankfair.report.text import (
-    DASH,
     STRIP,
     Scale,
     View,
     around_half,
     as_json,
-    cell,
-    chance,
     count,
     shown,
-    strip,
     ticks,
 )
 
@@ -33,32 +28,22 @@ Key = tuple[str, str, str]  # sensitive feature, group, against
 ByModel = dict[str, "TaskLine"]  # the lines of one task
 
 
-def forest(audit: Audit, most_bytes: int = 900_000, n_first: int = 25) -> View | None:
+def forest(audit: Audit, most: int = 20_000) -> View | None:
     """Return the section, or None without tasks; the worst tasks are first.
 
     ``json`` is what the script of the page reads: ``models``, ``notes``, the range and
     ticks of the AUC axis, and ``sets``, one a comparison.  A set has the columns
     ``task``, ``a``, ``b`` (rows of the groups) and for each model ``auc``, ``low``,
     ``high`` in ten-thousandths (null: unknown), ``p``, ``flag`` (a string of 0 and 1)
-    and ``note``, an index.  If it would be larger than ``most_bytes``, the last tasks
-    are left out.  ``first`` are the first rows, for readers without scripts.
+    and ``note``, an index.  Of more than ``most`` lines the last tasks are left out.
     """
     if not audit.tasks:
         return None
     sets = _worst_first(audit.tasks)
-    n_all = sum(map(len, sets.values()))
-    share = most_bytes / (12 * len(audit.tasks))  # no line takes less than 12 bytes
-    while True:
-        kept = {
-            key: rows[: max(1, math.floor(share * len(rows)))]
-            for key, rows in sets.items()
-        }
-        data = _data(audit, kept)
-        text = as_json(data)
-        size, n_shown = len(text.encode()), sum(map(len, kept.values()))
-        if size <= most_bytes or n_shown <= len(sets):
-            break
-        share *= 0.97 * most_bytes / size
+    share = min(most / len(audit.tasks), 1.0)
+    kept = {key: rows[: math.ceil(share * len(rows))] for key, rows in sets.items()}
+    data = _data(audit, kept)
+    n_all, n_shown = (sum(map(len, each.values())) for each in (sets, kept))
     width, _, margin = STRIP
     x = Scale(data["low"], data["high"], margin, width - margin)
     lines = [t for t in audit.tasks if t.model == audit.models[-1].name]
@@ -66,7 +51,7 @@ def forest(audit: Audit, most_bytes: int = 900_000, n_first: int = 25) -> View |
         "id": "tasks",
         "name": "Tasks",
         "template": "tasks.html.j2",
-        "json": text,
+        "json": as_json(data),
         "n_shown": count(n_shown),
         "n_all": count(n_all),
         "trimmed": n_shown < n_all,
@@ -76,8 +61,6 @@ def forest(audit: Audit, most_bytes: int = 900_000, n_first: int = 25) -> View |
         "level": f"{1 - audit.confidence:.3g}",
         "axis": [(x(v), f"{v:g}") for v in data["ticks"]],
         "half": x(0.5),
-        "first": [_first_row(by, x) for by in next(iter(kept.values()))[:n_first]],
-        "set": data["sets"][0],
     }
 
 
@@ -85,10 +68,8 @@ def _worst_first(lines: Sequence[TaskLine]) -> dict[Key, list[ByModel]]:
     """Tasks of each comparison: flagged ones, then those with the largest gaps."""
     sets: dict[Key, dict[str, ByModel]] = {}
     for line in lines:
-        rows = sets.setdefault((line.sensitive_feature, line.group, line.against), {})
-        # AUCs are rounded, so that the page without scripts has the same digits.
-        auc = line.auc.mapped(lambda v: round(GRAIN * v) / GRAIN if v == v else v)
-        rows.setdefault(line.task, {})[line.model] = replace(line, auc=auc)
+        rows = sets.setdefault(line.pair, {})
+        rows.setdefault(line.task, {})[line.model] = line
 
     def weight(by_model: ByModel) -> tuple[bool, float]:
         gaps = [abs(line.auc.value - 0.5) for line in by_model.values()]
@@ -98,23 +79,6 @@ def _worst_first(lines: Sequence[TaskLine]) -> dict[Key, list[ByModel]]:
     return {
         key: sorted(rows.values(), key=weight, reverse=True)
         for key, rows in sets.items()
-    }
-
-
-def _first_row(by_model: ByModel, x: Scale) -> View:
-    line = next(iter(by_model.values()))
-    return {
-        "task": shown(line.task),
-        "sizes": f"{count(line.n_group)} v {count(line.n_against)}",
-        "lines": [
-            {
-                **cell(line.auc),
-                **strip(line.auc, x, model),
-                "p": chance(line.adjusted_p) or DASH,
-                "flagged": line.flagged,
-            }
-            for model, line in by_model.items()
-        ],
     }
 
 

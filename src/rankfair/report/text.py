@@ -276,8 +276,16 @@ def around_half(values: Iterable[float]) -> tuple[float, float]:
     return round(0.5 - width, 3), round(0.5 + width, 3)
 
 
-def cell(estimate: Estimate, form: Form = decimals) -> View:
+def cell(
+    estimate: Estimate,
+    form: Form = decimals,
+    confidence: float | None = None,
+    most: float = math.inf,
+) -> View:
     """Return an estimate as text: number, interval, p-value, and why one is missing.
+
+    With a confidence, the note of one that is not significant says what gap would have
+    been found, which is at most ``most``.
 
     Examples
     --------
@@ -286,12 +294,17 @@ def cell(estimate: Estimate, form: Form = decimals) -> View:
     {'text': '0.250', 'interval': '0.200 to 0.300', 'p': 'p = 0.040', 'note': ''}
     """
     value, low, high = form((estimate.value, estimate.ci_low, estimate.ci_high))
-    missing = "not estimable" if math.isnan(estimate.value) else ""
+    note = estimate.note
+    if math.isnan(estimate.value):
+        note = note or "not estimable"
+    elif confidence is not None and not estimate.significant(confidence):
+        (found,) = form([min(estimate.detectable(confidence), most)])
+        note = note or f"not significant; a gap of {found} would have been found"
     return {
         "text": value,
         "interval": between(low, high),
         "p": chance(estimate.p_value),
-        "note": estimate.note or missing,
+        "note": note,
     }
 
 

@@ -110,30 +110,3 @@ ERRORS = (
     ("mae", "MAE", "mean absolute error"),
     ("r2", "R²", "share of the target's variance that is explained"),
 )
-
-NOTES = (
-    "At a rank AUC of 0.5 neither group is ranked higher than the other. At 0.6, a row "
-    "of the first group is ranked above a row of the second in 60 of 100 pairs. The "
-    "rank gap is the distance of the AUC from 0.5.",
-    "A confidence interval made in this way holds the true value in {confidence} of "
-    "100 samples like this one. It shows how much of a figure may be chance, not "
-    "whether the data are right.",
-    "A dash means that these rows do not give the figure or its interval; the reason "
-    "is beside it. It does not mean zero.",
-    "Tasks with fewer than {min_group} rows of either group are listed but not "
-    "judged. Among many tasks some differ by chance, so a task is flagged by its "
-    "p-value adjusted for the number of tasks.",
-)
-
-CAVEATS = (
-    "It measures predictions. It does not say why groups differ, whether a difference "
-    "is justified, or whether the target itself is a fair measure of anything.",
-    "It is no legal opinion and certifies nothing. Laws and duties ask for more than "
-    "statistics.",
-    "It speaks of these rows. Another period, place or way of choosing rows can give "
-    "other figures; intervals cover chance, not such changes.",
-    "An AUC of 0.5 is not independence: distributions can differ in spread or shape "
-    "at the same AUC. Look at the pictures and at the other distances as well.",
-    "Groups that are missing or were never recorded cannot be seen here, nor can rows "
-    "that were left out before the audit.",
-)

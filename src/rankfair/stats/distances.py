@@ -9,15 +9,12 @@ the intervals are conservative, and somewhat wide.
 
 from __future__ import annotations
 
-import math
-import warnings
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from scipy.special import kolmogorov
 
-from rankfair.input.arrays import Bools, Codes, Floats
+from rankfair.input.arrays import Codes, Floats
 from rankfair.stats.estimate import ROUNDING, Estimate, TwoGroups
 from rankfair.stats.ordered import Ordered
 
@@ -169,7 +166,6 @@ def distances(
     Returns
     -------
     ks, wasserstein : Estimate
-        The first with a p-value.
 
     Examples
     --------
@@ -187,7 +183,6 @@ def distances(
     # Halves, so that the widest range does not overflow.
     moved = 2.0 * float(np.abs(gap[:-1]) @ np.diff(values / 2.0))
     exact = ordered.exact[groups.a.rows], ordered.exact[groups.b.rows]
-    p, test, note = _p_value(ks, groups, exact, cells, draws.seed)
     unit = "task" if groups.needed else "row"
     units = map(np.unique, groups.tasks) if groups.needed else exact
     lost = ""
@@ -208,9 +203,9 @@ def distances(
         lost = f"no draw of {what} differs from another"
         return Estimate(ks, note=lost), Estimate(moved, note=lost)
     how = f"{draws.n_draws} draws of {what}, safe interval"
-    method = f"{how}; {test}" if test else how
+    ends = max(ks - far_ks, 0.0), min(ks + far_ks, 1.0)
     return (
-        Estimate(ks, max(ks - far_ks, 0.0), min(ks + far_ks, 1.0), p, method, note),
+        Estimate(ks, *ends, None, how),
         Estimate(moved, max(moved - far_moved, 0.0), moved + far_moved, None, how),
     )
 
@@ -238,56 +233,3 @@ def _widths(values: Floats, cells: Codes) -> Floats:
 def _size(mass: Floats) -> int:
     """The effective number of rows (Kish), a whole number."""
     return max(int(mass.sum() ** 2 / (mass @ mass)), 1)
-
-
-def _p_value(
-    ks: float,
-    groups: TwoGroups,
-    exact: tuple[Floats, Floats],
-    cells: Codes,
-    seed: int | None,
-    deals: int = 999,
-    most_exact: int = 1_000,
-    most_finite: int = 20_000,
-) -> tuple[float | None, str, str]:
-    """The p-value of "both groups have one distribution", its method, and a note.
-
-    Up to ``most_exact`` rows of a group scipy counts all paths; up to ``most_finite``
-    the law of finite samples is used, and beyond it that of the limit.
-    """
-    if groups.needed:
-        if np.intersect1d(*groups.tasks).size:
-            return None, "", "no p-value: some tasks that are clusters mix the groups"
-        return _permuted(groups, cells, seed, deals), f"{deals} deals of the tasks", ""
-    if groups.possible:
-        return None, "", "no p-value: tasks, which may be clusters, mix the groups"
-    n_a, n_b = max(int(groups.a.kish()), 1), max(int(groups.b.kish()), 1)
-    worth = max(round(n_a * n_b / (n_a + n_b)), 1)
-    if worth > most_finite:
-        p = float(kolmogorov(math.sqrt(worth) * ks))
-        return min(p, 1.0), "Kolmogorov's law", ""
-    from scipy.stats import ks_2samp, kstwo  # half a second, for few rows only
-
-    if groups.a.weights is None and max(n_a, n_b) <= most_exact:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # scipy says where it falls back
-            return float(ks_2samp(*exact).pvalue), "scipy's ks_2samp", ""
-    return min(float(kstwo.sf(ks, worth)), 1.0), "Kolmogorov's law", ""
-
-
-def _permuted(groups: TwoGroups, cells: Codes, seed: int | None, deals: int) -> float:
-    """The p-value of a permutation test that deals whole tasks to the groups."""
-    tables = []
-    for group, tasks in zip((groups.a, groups.b), groups.tasks, strict=True):
-        units = np.unique(tasks, return_inverse=True)[1]
-        flat, n = units * CELLS + cells[group.rows], int(units.max()) + 1
-        tables.append(np.bincount(flat, group.weights, n * CELLS).reshape(n, CELLS))
-    table, n_a = np.concatenate(tables).astype(np.float64), len(tables[0])
-    luck = np.random.default_rng(seed).random((deals + 1, len(table)))
-    luck[0] = np.arange(len(table))
-    dealt: Bools = luck < np.partition(luck, n_a, axis=1)[:, n_a, None]
-    in_a = dealt.astype(np.float64) @ table
-    in_b = table.sum(axis=0) - in_a
-    shares = [each / each.sum(axis=1, keepdims=True) for each in (in_a, in_b)]
-    found = np.abs(np.cumsum(shares[0] - shares[1], axis=1)).max(axis=1)
-    return float((found >= found[0] - 1e-12).mean())

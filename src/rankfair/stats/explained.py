@@ -13,34 +13,16 @@ pseudo-values, and has the interval of such a difference: over rows or over task
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from scipy.special import ndtri
 
 from rankfair.input.arrays import Bools, Floats
 from rankfair.stats.estimate import Estimate, TwoGroups
-from rankfair.stats.means import NOT_ABOVE_0, mean_gap
+from rankfair.stats.means import mean_gap
 
 COLLINEAR = 1e-9  # of a column's variance: less is left of it beside those before
-
-
-@dataclass(frozen=True)
-class Controls:
-    """Columns of numbers that may explain a gap.
-
-    Attributes
-    ----------
-    X : ndarray of shape (N, p)
-        The columns.
-    names : tuple of str
-        The name of the control that each column belongs to: the columns of a control
-        in categories share its name.
-    """
-
-    X: Floats
-    names: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -72,21 +54,30 @@ class GapRegression:
 
     @classmethod
     def of(
-        cls, values: Floats, in_group: Bools, weights: Floats, controls: Controls
+        cls,
+        values: Floats,
+        in_group: Bools,
+        weights: Floats,
+        X: Floats,
+        names: tuple[str, ...],
     ) -> GapRegression:
-        """Fit the regression of ``values`` on the controls and the group."""
-        centred = _centred(controls.X, in_group, weights)
+        """Fit the regression of ``values`` on the controls X and the group.
+
+        ``names`` are the controls that columns belong to: those of one in categories
+        share its name.
+        """
+        centred = _centred(X, in_group, weights)
         gram = (weights[:, None] * centred).T @ centred
-        size = weights @ controls.X**2
+        size = weights @ X**2
         kept = _independent(gram, size)
-        names = np.array(controls.names, dtype=object)
+        of = np.array(names, dtype=object)
         return cls(
             values,
             in_group,
             weights,
-            tuple(names[kept]),
-            tuple(dict.fromkeys(names[~kept])),
-            controls.X[:, kept],
+            tuple(of[kept]),
+            tuple(dict.fromkeys(of[~kept])),
+            X[:, kept],
             centred[:, kept],
             np.asarray(np.linalg.inv(gram[np.ix_(kept, kept)]), np.float64),
         )
@@ -195,8 +186,6 @@ class ExplainedGap:
         ``gap = explained + unexplained``.
     by_control : dict of str to Estimate
         What each control explains; they add up to ``explained`` (Gelbach 2016).
-    explained_share, unexplained_share : Estimate
-        The same as shares of the reference group's mean; NaN if that is not above 0.
     dropped : tuple of str
         Controls of which a column repeats others.
 
@@ -208,8 +197,8 @@ class ExplainedGap:
     >>> years[woman] -= 2
     >>> pay = 30 + 2 * years - 1 * woman + rng.normal(size=2000)
     >>> groups = TwoGroups.of(woman)
-    >>> controls = Controls(years[:, None], ("years",))
-    >>> found = GapRegression.of(pay, woman, np.ones(2000), controls)
+    >>> one = np.ones(2000)
+    >>> found = GapRegression.of(pay, woman, one, years[:, None], ("years",))
     >>> print(explained_gap(found, groups, 0.95).unexplained)
     -1.012 (-1.102 to -0.922)
     """
@@ -218,8 +207,6 @@ class ExplainedGap:
     explained: Estimate
     unexplained: Estimate
     by_control: dict[str, Estimate]
-    explained_share: Estimate
-    unexplained_share: Estimate
     dropped: tuple[str, ...]
 
 
@@ -250,15 +237,6 @@ def explained_gap(
         z = _centred(z[:, None], in_group, s)[:, 0]
         return mean_gap(z[in_group] + value, z[~in_group], groups, confidence, size)
 
-    mean = float(np.average(values[~in_group], weights=s[~in_group]))
-
-    def share(z: Floats, value: float) -> Estimate:
-        if not mean > 0.0:
-            return Estimate(math.nan, note=NOT_ABOVE_0)
-        # To first order the ratio varies as a difference of these means does.
-        ratio = value / mean
-        return estimate((z + np.where(in_group, 0.0, ratio * values)) / mean, ratio)
-
     names, parts = np.array(found.names, dtype=object), found.parts
     every = np.ones(len(names), bool)
     z = found.pseudo_values(every)
@@ -274,28 +252,7 @@ def explained_gap(
             )
             for name in dict.fromkeys(found.names)
         },
-        share(z, float(parts.sum())),
-        share(rest, found.unexplained),
         found.dropped,
-    )
-
-
-def kennedy(estimate: Estimate, confidence: float) -> Estimate:
-    """Return the relative difference of a difference of logarithms.
-
-    ``exp(b − Var b / 2) − 1``: the mean of exp(b) is above exp of the mean (Kennedy
-    1981).  The ends of the interval are mapped by ``exp(·) − 1``.
-
-    Examples
-    --------
-    >>> print(kennedy(Estimate(-0.10, -0.14, -0.06), 0.95))
-    -0.095 (-0.131 to -0.058)
-    """
-    half = (estimate.ci_high - estimate.ci_low) / 2.0
-    variance = (half / ndtri((1.0 - confidence) / 2.0)) ** 2
-    shift = variance / 2.0 if estimate.estimable else 0.0
-    return replace(
-        estimate.mapped(math.expm1), value=math.expm1(estimate.value - shift)
     )
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,6 +11,7 @@ from rankfair.input.arrays import Floats
 from rankfair.stats.estimate import (
     Difference,
     Estimate,
+    MeanVariance,
     TwoGroups,
     differences,
     student_quantile,
@@ -94,37 +94,33 @@ def median_gaps(
     """
     a = Quantiles.of(values_a, groups.a.weights)
     b = Quantiles.of(values_b, groups.b.weights)
-    below = (values_a < a.at()).astype(float), (values_b < b.at()).astype(float)
-    ways = differences(*below, groups)
-    both, gap = (
-        (a.at(), b.at()),
-        widest([_joined(a, b, way, confidence, float) for way in ways]),
-    )
+    both = a.at(), b.at()
+    below = (values_a < both[0]).astype(float), (values_b < both[1]).astype(float)
+    ways = [
+        (way, _ends(a, way.a, confidence), _ends(b, way.b, confidence))
+        for way in differences(*below, groups)
+    ]
+    gap = widest([_joined(*way) for way in ways])
     if not min(both) > 0.0:
         return *both, gap, Estimate(math.nan, note=NOT_ABOVE_0)
-    logs = widest([_joined(a, b, way, confidence, _log) for way in ways])
+    logs = widest([_joined(way, _logs(of_a), _logs(of_b)) for way, of_a, of_b in ways])
     return *both, gap, logs.mapped(math.expm1)
 
 
-def _log(value: float) -> float:
-    return math.log(value) if value > 0.0 else -math.inf
+def _ends(of: Quantiles, part: MeanVariance, confidence: float) -> list[float]:
+    """A median and the ends of its interval."""
+    half = student_quantile(confidence, part.df) * math.sqrt(part.variance)
+    half = 0.0 if math.isnan(half) else half
+    return [of.at(share) for share in (0.5, max(0.5 - half, 0.0), min(0.5 + half, 1.0))]
 
 
-def _joined(
-    of_a: Quantiles,
-    of_b: Quantiles,
-    way: Difference,
-    confidence: float,
-    scale: Callable[[float], float],
-) -> Estimate:
-    """The difference of medians on a scale, with joined intervals."""
-    ends = []
-    for quantiles, part in ((of_a, way.a), (of_b, way.b)):
-        half = student_quantile(confidence, part.df) * math.sqrt(part.variance)
-        half = 0.0 if math.isnan(half) else half
-        shares = (0.5, max(0.5 - half, 0.0), min(0.5 + half, 1.0))
-        ends.append([scale(quantiles.at(share)) for share in shares])
-    (a, low_a, high_a), (b, low_b, high_b) = ends
+def _logs(values: list[float]) -> list[float]:
+    return [math.log(value) if value > 0.0 else -math.inf for value in values]
+
+
+def _joined(way: Difference, of_a: list[float], of_b: list[float]) -> Estimate:
+    """The difference of two medians, with their intervals joined."""
+    (a, low_a, high_a), (b, low_b, high_b) = of_a, of_b
     if math.isnan(way.se):
         return Estimate(a - b, note=way.alone)
     if not math.isfinite(low_a + low_b):
