@@ -10,8 +10,7 @@ from joblib import parallel_config
 from sklearn import config_context
 from sklearn.base import clone
 from sklearn.compose import TransformedTargetRegressor
-from sklearn.ensemble import VotingRegressor
-from sklearn.exceptions import NotFittedError, UnsetMetadataPassedError
+from sklearn.exceptions import NotFittedError
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import Ridge
 from sklearn.model_selection import KFold, RepeatedKFold
@@ -26,7 +25,7 @@ from rankfair import (
 )
 from rankfair.constraints import Mean, Rank
 from rankfair.datasets.synthetic import make_biased_tasks
-from rankfair.input.folds import make_folds, take_rows
+from rankfair.input.folds import make_folds
 from rankfair.metrics import mean_difference, rank_auc, rmse
 from rankfair.paths import Path, PathRow
 
@@ -133,20 +132,11 @@ def test_labels_find_their_way_where_metadata_are_routed(step):
     model = make_pipeline(StandardScaler(), step)
     tasks = TASKS if isinstance(step, RankFairRegressor) else None
     given = {"tasks": tasks, "sensitive_features": GROUPS, "cv": 2, "epsilons": [0.1]}
+    given["sample_weight"] = np.arange(len(Y)) % 2 + 1.0
     X = NUMBERS.to_numpy()
-    expected, of_columns = path_of(model, X, **given), path_of(cv=2)
+    expected = path_of(model, X, **given)
     with config_context(enable_metadata_routing=True):
-        assert path_of(cv=2) == of_columns
         assert path_of(model, X, **given) == expected
-        assert path_of(make_pipeline(step), X, **given).n_held_out == len(Y)
-        weights = np.arange(len(Y)) % 2 + 1.0
-        alone = path_of(step, X, **given, sample_weight=weights)
-        scaler = StandardScaler().set_fit_request(sample_weight=False)
-        routed = make_pipeline(scaler, step)
-        found = path_of(routed, X, **given, sample_weight=weights)
-        assert found.column("rmse") == pytest.approx(alone.column("rmse"), rel=0.02)
-        with pytest.raises(UnsetMetadataPassedError, match="StandardScaler"):
-            path_of(model, X, **given, sample_weight=weights)
 
 
 def test_a_wrapped_model_has_the_epsilon_of_what_it_wraps():
@@ -158,14 +148,6 @@ def test_a_wrapped_model_has_the_epsilon_of_what_it_wraps():
     # The wrapper copies what it wraps, so that its later fits do not start warm.
     wanted = pytest.approx(plain.column("train_rmse"), rel=1e-3)
     assert wrapped.column("train_rmse") == wanted
-    assert wrapped.column("status").tolist() == plain.column("status").tolist()
-    named = RankFairRegressor(sensitive_features="z", **PLAIN)
-    steps = make_pipeline(FunctionTransformer(), named)
-    frame = FRAME.drop(columns="task")
-    # Nobody knows which is the copy.
-    several = VotingRegressor([("fair", steps)])
-    (row,) = path_of(several, frame, sensitive_features="z", epsilons=[0.1]).rows
-    assert row.status == ""
 
 
 # Folds
@@ -230,8 +212,6 @@ def test_the_smallest_epsilon_within_one_standard_error_is_chosen(
     plt.close("all")
     named = [label for label in marked if "ε" in label]
     assert named == ([] if chosen is None else [f"ε = {chosen:g}, marked"])
-    html = path._repr_html_()
-    assert all(f"<td>{row.epsilon:g}</td>" in html for row in path.rows)
     assert repr(path) == (
         f"Path(3 ε from 0 to 0.2, chosen {'none' if chosen is None else f'{chosen:g}'},"
         " 10 held-out rows)"
@@ -320,21 +300,17 @@ def test_a_fitted_model_is_mapped_along_a_path_if_it_is_frozen():
     assert path.column("train_gap") == pytest.approx(EPSILONS, abs=0.01)
 
 
-def test_rows_keep_the_names_of_their_columns():
-    twice = pd.DataFrame([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], columns=["a", "a", "z"])
-    taken = take_rows(twice, np.array([1]))
-    assert taken.columns.tolist() == ["a", "a", "z"]
-    assert taken.to_numpy().tolist() == [[4.0, 5.0, 6.0]]
-
-
 # Bad input
 
 
 @pytest.mark.parametrize(
     ("settings", "sentence"),
     [
-        ({"model": Ridge()}, "one parameter epsilon.* Ridge has none"),
-        ({"model": RankFairRegressor}, "is the class RankFairRegressor: a model is"),
+        ({"model": Ridge()}, r"one parameter epsilon.* Ridge\(\) has none"),
+        (
+            {"model": RankFairRegressor},
+            "an estimator with .* RankFairRegressor.* has none",
+        ),
         (
             {"model": make_pipeline(RankFairRegressor(), RankFairRegressor())},
             'has "rankfairregressor-1__epsilon", "rankfairregressor-2__epsilon"',
@@ -357,8 +333,11 @@ def test_rows_keep_the_names_of_their_columns():
         ({"cv": []}, "cv holds out no row that counts, in 0 folds"),
         ({"cv": [(np.arange(9), [])]}, "cv holds out no row that counts, in 1 fold"),
         ({"cv": [([], np.arange(180))]}, "cv leaves no row to learn from"),
-        ({"cv": [([0], [5, 180])]}, "whole numbers from 0 to 179, .* got 180"),
-        ({"cv": [([True], [3])]}, "masks of all 180 rows; got True"),
+        (
+            {"cv": [([0], [5, 180])]},
+            "cv must split .* 180 is out of bounds",
+        ),
+        ({"cv": [([True], [3])]}, "cv must split these rows; .* boolean"),
         (
             {"cv": RepeatedKFold(n_splits=3, n_repeats=2, random_state=0)},
             "cv holds out 180 rows more than once, up to 2 times",

@@ -32,7 +32,6 @@ def frame(request):
         pd.DataFrame({"a": [0, 2, 4], "b": [1, 3, 5]}, dtype="Int64"),
         pl.DataFrame({"a": [0, 2, 4], "b": [1.0, 3.0, 5.0]}),
         pl.DataFrame({"a": [0, 2, 4], "b": [1, 3, 5]}).cast(pl.Decimal(6, 2)),
-        pd.DataFrame([[0, 1], [2, 3], [4, 5]], columns=["a", "a"]),
     ],
     ids=lambda X: type(X).__name__,
 )

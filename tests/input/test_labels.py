@@ -87,8 +87,8 @@ def test_missing_labels_are_refused_with_their_count(values):
         labels_of(values)
 
 
-def test_infinite_labels_have_a_sentence_of_their_own():
-    with pytest.raises(ValueError, match="tasks has 1 infinite label in 2 rows"):
+def test_infinite_labels_are_refused():
+    with pytest.raises(ValueError, match="tasks must be finite, but has 1 inf"):
         labels_of(np.array([1.0, np.inf]))
 
 

@@ -53,8 +53,7 @@ from rankfair.input.errors import (
 )
 from rankfair.input.folds import check_cv
 from rankfair.input.frames import (
-    FrameTable,
-    Table,
+    InputTable,
     finite_predictions,
     open_table,
     read_target,
@@ -337,11 +336,11 @@ class TaskRegressor(FittedRegressor, ABC):
         """Fit the model."""
 
 
-def new_table(model: Any, X: Any, unused: Sequence[int] | None) -> Table:
+def new_table(model: Any, X: Any, unused: Sequence[int] | None) -> InputTable:
     """Return new rows with the columns of training; ``unused`` ones may be absent."""
     table = open_table(X)
     known = getattr(model, "feature_names_in_", None)
-    if isinstance(table, FrameTable) and known is not None and unused:
+    if table.names is not None and known is not None and unused:
         absent = {*known} - {*table.names}
         if absent and absent <= {known[j] for j in unused}:
             left = [name for name in known if name not in absent]
@@ -349,7 +348,7 @@ def new_table(model: Any, X: Any, unused: Sequence[int] | None) -> Table:
             vars(names_only).update(feature_names_in_=np.array(left, dtype=object))
             vars(names_only).update(n_features_in_=len(left))
             validate_data(names_only, X, reset=False, skip_check_array=True)
-            return FrameTable(table.frame, tuple(known))
+            return InputTable(table.rows, tuple(known))
     validate_data(model, X, reset=False, skip_check_array=True)
     return table
 

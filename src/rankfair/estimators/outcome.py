@@ -651,7 +651,6 @@ def cautions(
     """Return what a user should know of this fit."""
     if not rows.attributes:
         yield no_groups()
-    yield from rows.notes
     if rows.weights is not None and rows.weights.mean() > 10:
         yield InputWarning(
             "sample_weight",

@@ -33,7 +33,12 @@ from rankfair.input.errors import (
     listed,
 )
 from rankfair.input.folds import group_means, out_of_fold
-from rankfair.input.frames import Table, finite_predictions, known_codes, open_table
+from rankfair.input.frames import (
+    InputTable,
+    finite_predictions,
+    known_codes,
+    open_table,
+)
 from rankfair.input.groups import GROUPS, group_labels, label_source
 from rankfair.input.training import (
     TrainingRows,
@@ -479,7 +484,7 @@ class RankFairPostprocessor(MetaRegressor):
 
         return models[0], out_of_fold(len(rows.y), refits.folds, predicted, self.n_jobs)
 
-    def _new_codes(self, table: Table, passed: Any) -> Codes | None:
+    def _new_codes(self, table: InputTable, passed: Any) -> Codes | None:
         """Return the group of each new row, −1 if it is not known; refuse others."""
         source = label_source(GROUPS, self._group_columns, passed, table)
         trained = None if self.groups_ is None else ()

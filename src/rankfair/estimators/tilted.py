@@ -57,9 +57,7 @@ from rankfair.input.arrays import Bools, Codes, Floats
 from rankfair.input.errors import CUT, Argument, InputError, InputWarning, Words, listed
 from rankfair.input.folds import Folds, make_folds, out_of_fold
 from rankfair.input.frames import (
-    ArrayTable,
-    FrameTable,
-    Table,
+    InputTable,
     check_lengths,
     finite_predictions,
     known_codes,
@@ -104,7 +102,7 @@ class MetaRegressor(MetaEstimatorMixin, GroupLabels):
         check_unit(rows.y)
         return rows
 
-    def _read_new(self, X: Any) -> tuple[Table, Any]:
+    def _read_new(self, X: Any) -> tuple[InputTable, Any]:
         """New rows: as a table, and as the estimator sees them."""
         layout = self._layout
         table = new_table(self, X, layout.unused)
@@ -376,14 +374,14 @@ class FitParams:
         return found
 
 
-def columns_seen(X: Any, table: Table, layout: Layout) -> Any:
+def columns_seen(X: Any, table: InputTable, layout: Layout) -> Any:
     """Return the columns that the estimator is to see, in the type of X."""
-    whole = table.values if isinstance(table, ArrayTable) and not issparse(X) else X
+    whole = table.rows if table.names is None and not issparse(X) else X
     if issparse(X) and X.format not in ("csr", "csc"):
         whole = X.tocsr()  # of the others no rows can be taken
     if len(layout.predictors) == table.shape[1]:
         return whole
-    if isinstance(table, FrameTable) and table.is_part:
+    if table.names is not None and table.is_part:
         names = [table.names[j] for j in layout.predictors]
         return nw.from_native(X).select(names).to_native()
     return _safe_indexing(whole, list(layout.predictors), axis=1)
@@ -487,7 +485,7 @@ def _read_set(
 
 
 def _groups_of(
-    table: Table, rows: TrainingRows, named: Any
+    table: InputTable, rows: TrainingRows, named: Any
 ) -> tuple[SensitiveGroups, ...]:
     """The groups of validation rows, as those of training were read."""
     source = label_source(GROUPS, named, None, table)
@@ -500,7 +498,7 @@ def _groups_of(
     )
 
 
-def _placed(name: str, value: Any, table: Table, layout: Layout) -> Any:
+def _placed(name: str, value: Any, table: InputTable, layout: Layout) -> Any:
     """Positions of columns of X as positions among those that the estimator sees."""
     whole = len(layout.predictors) == table.shape[1]
     if whole or _split(name)[1] not in POSITIONS or isinstance(value, str):
@@ -973,6 +971,5 @@ def _cautions(
         yield UserWarning(
             f"this model is useless: {r2}, and that of one constant is 0. {ways}"
         )
-    yield from rows.notes
     advice = f" {r2[0].upper()}{r2[1:]}. {ways}"
     yield from not_reached(found.status, found.shown, asked, rows.attributes, advice)

@@ -25,7 +25,6 @@ from rankfair.input.errors import (
     quoted,
     refuse,
 )
-from rankfair.input.frames import UnseenError
 
 KIND = "rankfair-design"
 # What a model file has of it, as JSON.
@@ -148,31 +147,13 @@ class ModelColumns:
         columns = {**found, **{name: table[name] for name in self.labels}}
         return Table(columns).to_frame(), " ".join(said)
 
-    def predict(
-        self, model: Any, table: Table, name: str = "the model"
-    ) -> tuple[Floats, str]:
+    def predict(self, model: Any, table: Table) -> tuple[Floats, str]:
         """Return predictions of a table's rows, and what was done with categories."""
         refuse_gaps(table, (*self.roles.tasks, *self.predictors))
         X, message = self.draw(table)
-        try:
-            # A model that was fitted to files has their order of columns.
-            found = model.predict(X.select(list(model.feature_names_in_)))
-        except UnseenError as error:
-            raise self._of_file(error, table.source, name) from None
+        # A model that was fitted to files has their order of columns.
+        found = model.predict(X.select(list(model.feature_names_in_)))
         return np.asarray(found, float), message
-
-    def _of_file(self, error: UnseenError, source: str, model: str) -> TableError:
-        """Return what an estimator says of labels as said of a file and a model."""
-        labels = f"that {model} was not fitted to: {listed(error.labels)}"
-        if error.column is not None:
-            again = "Fit again with rows of such groups, or leave the cells empty"
-            cure = f"It knows {listed(error.known)}. {again}"
-            reason = f"has a group {labels}"
-            return TableError(reason, cure, error.column, source=source)
-        flags = "--penalty shared --unseen shared"
-        cure = f"Fit again with rows of such tasks, or with {flags}"
-        reason = f"{counted(error.n_rows, 'row has', 'rows have')} a task {labels}"
-        return TableError(reason, cure, ", ".join(self.roles.tasks), source=source)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain JSON types, for the ``extra`` of a model file."""

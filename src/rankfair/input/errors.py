@@ -456,7 +456,7 @@ def no_column(
 
 
 def one_group(
-    argument: str, label: Any, n_rows: int | None = None, verb: str = "has"
+    argument: str | Argument, label: Any, n_rows: int | None = None
 ) -> InputError:
     """Return the refusal of rows of one group only.
 
@@ -466,7 +466,7 @@ def one_group(
     sensitive_features has one group only ("F", 812 rows): there is nothing to compare.
     """
     rows = "" if n_rows is None else f", {counted(n_rows, 'row')}"
-    only = f"{verb} one group only ({shown(label)}{rows}): there is nothing to compare"
+    only = f"has one group only ({shown(label)}{rows}): there is nothing to compare"
     return InputError(argument, only)
 
 

@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 from rankfair.input.arrays import Codes, Column, Floats
 from rankfair.input.errors import (
     CUT_FIRST,
-    MOST_GROUPS,
     Argument,
     InputError,
     counted,
@@ -38,16 +37,17 @@ from rankfair.input.frames import (
 )
 from rankfair.input.groups import (
     GROUPS,
-    SensitiveFeatures,
     SensitiveGroups,
     Source,
-    crossed,
+    combined,
     is_reference,
     label_source_of,
     label_table,
     labels_of_rows,
     passed_columns,
+    read_balanced,
     read_features,
+    refuse_same_names,
     refuse_several,
 )
 
@@ -123,17 +123,14 @@ class ScoredRows:
 
     def take(self, at: NDArray[Any]) -> ScoredRows:
         """Return some rows, by mask or by position."""
-        names = "target", "tasks", "weights", "controls", "complementary", "places"
-        values = {name: getattr(self, name) for name in names}
+        arrays = "target", "tasks", "weights", "controls", "complementary", "places"
+        values = {name: getattr(self, name) for name in arrays}
         own = {name: each[at] for name, each in values.items() if each is not None}
-        return replace(
-            self,
-            predicted={name: values[at] for name, values in self.predicted.items()},
-            ranked={name: values[at] for name, values in self.ranked.items()},
-            within={name: values[at] for name, values in self.within.items()},
-            groupings=tuple(each.take(at) for each in self.groupings),
-            **own,
-        )
+        for name in ("predicted", "ranked", "within"):
+            by_model = getattr(self, name)
+            own[name] = {model: each[at] for model, each in by_model.items()}
+        groupings = tuple(each.take(at) for each in self.groupings)
+        return replace(self, groupings=groupings, **own)
 
     def of_known_group(self) -> ScoredRows:
         """Return the rows whose group is known, of the first feature."""
@@ -449,44 +446,25 @@ def _intersections(
         needs = ("needs two or more features in ", Argument(GROUPS))
         cure = "Pass a frame, or a dict of columns."
         raise InputError(argument, needs, str(len(groupings)), cure)
-    found = []
-    names = {grouping.name for grouping in groupings}
     sizes = range(2, len(groupings) + 1)
-    for parts in (each for size in sizes for each in combinations(groupings, size)):
-        made = _texts_of(crossed(parts, weights))
-        if made.name in names:
-            there = f"makes a feature called {shown(made.name)}, which is there"
-            raise InputError(argument, there, cure="Rename that one.")
-        if not 2 <= len(made.labels) <= MOST_GROUPS:
-            raise InputError(
-                argument,
-                f"makes 2 to {MOST_GROUPS} groups of each combination at best",
-                f"{len(made.labels)} of {shown(made.name)} "
-                f"({listed(made.labels.tolist())})",
-                "Unite groups, or leave out a feature.",
-            )
-        found.append(made)
+    parts = [each for size in sizes for each in combinations(groupings, size)]
+    found = [_texts_of(combined(each, argument, weights)) for each in parts]
+    refuse_same_names(argument, [each.name for each in (*groupings, *found)])
     return tuple(found)
 
 
 def _refuse_no_frequencies(weights: Floats | None) -> None:
-    argument = Argument("frequency_weights", True)
-    weight = Argument("sample_weight")
-    if weights is None:
-        raise InputError(argument, ("needs ", weight, ": how often each row was seen"))
-    broken = np.flatnonzero(weights != np.floor(weights))
-    if len(broken):
+    got, weight = "", Argument("sample_weight")
+    if weights is not None:
+        broken = np.flatnonzero(weights != np.floor(weights))
+        got = f"{weights.sum():.4g}" if weights.sum() > MOST_REPEATED else ""
+        got = f"{weights[broken[0]]:g} in row {broken[0]}" if len(broken) else got
+    if weights is None or got:
+        most = f": how often each row was seen, at most {MOST_REPEATED:,} rows in all"
         raise InputError(
-            argument,
-            ("needs whole numbers in ", weight, ", how often a row was seen"),
-            f"{weights[broken[0]]:g} in row {broken[0]}",
-            "Leave it out for weights of a survey.",
-        )
-    if weights.sum() > MOST_REPEATED:
-        raise InputError(
-            argument,
-            f"repeats at most {MOST_REPEATED:,} rows",
-            (weight, f" for {weights.sum():.4g}"),
+            Argument("frequency_weights", True),
+            ("needs whole numbers in ", weight, most),
+            got,
             "Leave it out, and intervals follow the rows that are given.",
         )
 
@@ -590,7 +568,7 @@ def compared_groups(
     if not intersect:
         cure = "Name one of them, or compare their combinations with a model that has "
         refuse_several(source, f"{cure}intersect=True.")
-    (groups,) = SensitiveFeatures.of(source, weights, bins, intersect).attributes
+    _, (groups,) = read_balanced(source, weights, bins, intersect)
     names = tuple(map(str, groups.labels.tolist()))
     rows = groups.sizes(None if weights is None else np.sign(weights))
     for name, count in zip(names, rows.astype(int).tolist(), strict=True):
