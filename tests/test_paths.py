@@ -309,7 +309,7 @@ def test_a_fitted_model_is_mapped_along_a_path_if_it_is_frozen():
         ({"model": Ridge()}, r"one parameter epsilon.* Ridge\(\) has none"),
         (
             {"model": RankFairRegressor},
-            "an estimator with .* RankFairRegressor.* has none",
+            "an estimator with .*RankFairRegressor'> has none",
         ),
         (
             {"model": make_pipeline(RankFairRegressor(), RankFairRegressor())},
