@@ -350,7 +350,7 @@ HALVES = {"a": ["F", "M", None, None], "b": [None, None, "F", "M"]}
 REFUSALS = [
     ({"y_pred": {}}, "y_pred is an empty dict"),
     ({"y_pred": {"m": [1.0]}}, "has 4 values, but there are 1"),
-    ({"y_pred": {1: np.arange(4.0), "1": np.arange(4.0)}}, 'two models called "1"'),
+    ({"y_pred": {1: np.arange(4.0), "1": np.arange(4.0)}}, '2 models called "1"'),
     ({"y_true": [1.0]}, "y_true has 1"),
     ({"y_true": {"a": [1.0], "b": [1.0]}}, "y_true.* has one name"),
     ({"sensitive_features": None}, "the group of each row is expected"),

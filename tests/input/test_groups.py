@@ -98,7 +98,7 @@ def test_unknown_everywhere():
 def test_a_quantity_is_refused_with_advice(values, words):
     found = refusal(source(values))
     assert f"{words}" in found
-    assert "Set bins=4 to balance four quantiles, or turn labels" in found
+    assert "a few classes first, as bins=4 of a model does, or turn labels" in found
     assert len(read_features(source(values), bins=3)[0].labels) == 3
 
 
@@ -147,7 +147,7 @@ def test_labels_of_new_rows_are_read_as_in_training():
     (cells,) = group_labels(new, edges, intersect=True).values()
     assert cells.tolist() == ["F × [0, 5)", "M × [5, 10]", None]
     text = Source("sensitive_features", [SEX], (), ("age",))
-    with pytest.raises(ValueError, match=r'as in training.* got "F", "M"'):
+    with pytest.raises(ValueError, match=r"holds text where numbers are expected"):
         group_labels(text, edges, intersect=False)
 
 

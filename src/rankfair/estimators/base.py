@@ -35,7 +35,6 @@ from rankfair.engines.base import check_room
 from rankfair.engines.streams import predict_elsewhere
 from rankfair.input.arrays import Floats
 from rankfair.input.errors import (
-    CUT,
     Argument,
     InputError,
     Words,
@@ -192,10 +191,10 @@ class GroupLabels(FittedRegressor):
     multiplier_: float
     trace_: list[tuple[float, float]]
 
-    def _columns(self, cure: Words = CUT) -> Columns:
+    def _columns(self) -> Columns:
         """The columns of X that the constructor names, and how groups are read."""
         named = self.tasks, self.sensitive_features, self.blind, True, self.bins
-        return Columns(*named, intersect=self.intersect, cure=cure)
+        return Columns(*named, intersect=self.intersect)
 
     def group_labels(self, X: Any) -> dict[str, NDArray[Any]]:
         """Return the group of each row, read from X as in training.

@@ -25,7 +25,6 @@ from rankfair.estimators.tilted import (
 )
 from rankfair.input.arrays import Codes, Floats
 from rankfair.input.errors import (
-    CUT_FIRST,
     InputError,
     check_choice,
     check_number,
@@ -214,7 +213,6 @@ class RankFairPostprocessor(MetaRegressor):
     """
 
     intersect = True  # no setting: several columns are combined
-    cure = CUT_FIRST
 
     maps_: dict[Any, Any]
     ks_: float

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from inspect import Parameter, signature
 from numbers import Integral
-from typing import Any, ClassVar, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import narwhals as nw
 import numpy as np
@@ -54,7 +54,7 @@ from rankfair.estimators.outcome import (
     tell,
 )
 from rankfair.input.arrays import Bools, Codes, Floats
-from rankfair.input.errors import CUT, Argument, InputError, InputWarning, Words, listed
+from rankfair.input.errors import Argument, InputError, InputWarning, Words, listed
 from rankfair.input.folds import Folds, make_folds, out_of_fold
 from rankfair.input.frames import (
     InputTable,
@@ -93,12 +93,10 @@ class MetaRegressor(MetaEstimatorMixin, GroupLabels):
     """A regressor around one that the user chose, which sees some columns of X."""
 
     estimator_: Any
-    cure: ClassVar[Words] = CUT  # of too many numbers
 
     def _read_rows(self, X: Any, y: Any, **passed: Any) -> TrainingRows:
         """Check what was passed to ``fit``; X stays what it is, for the estimator."""
-        named = self._columns(self.cure)
-        rows = read_training(X, y, named, **passed, seen=columns_seen)
+        rows = read_training(X, y, self._columns(), **passed, seen=columns_seen)
         check_unit(rows.y)
         return rows
 

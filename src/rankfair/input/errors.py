@@ -309,10 +309,11 @@ class ModelFileError(FileError):
 # Settings
 
 MOST_GROUPS = 60  # each has a constraint of its own; states and territories are 56
-# What to do about too many numbers to be groups.
-OR_TEXT = ", or turn labels that are numbers into text."
-CUT: Words = ("Set ", Argument("bins", 4), " to balance four quantiles", OR_TEXT)
-CUT_FIRST: Words = "Cut it into a few classes first" + OR_TEXT
+CUT: Words = (
+    "Cut it into a few classes first, as ",
+    Argument("bins", 4),
+    " of a model does, or turn labels that are numbers into text.",
+)
 
 
 def check_choice(argument: str, value: Any, valid: Iterable[str]) -> str:

@@ -17,7 +17,15 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse
 
 from rankfair.input.arrays import Bools, Codes, Column, Floats
-from rankfair.input.errors import Argument, InputError, Words, counted, listed, shown
+from rankfair.input.errors import (
+    Argument,
+    InputError,
+    Words,
+    as_given,
+    counted,
+    listed,
+    shown,
+)
 
 SORTED_ROWS = (
     " Folds of sorted rows leave out whole tasks and groups: shuffle them, "
@@ -91,33 +99,34 @@ def open_table(X: Any) -> InputTable:
     >>> open_table([[1.0, "a"], [2.0, "b"]]).shape
     (2, 2)
     """
-    if isinstance(X, str | PathLike):
+    try:
+        native = nw.from_native(X, pass_through=True)
+    except DuplicateError as error:  # pandas allows equal names
+        every = [str(name) for name in X.columns]
+        again = [name for name in dict.fromkeys(every) if every.count(name) > 1]
+        cure = "Give each a name of its own, or pass X as an array."
+        expected = f"has several columns called {listed(again)}"
+        raise InputError("X", expected, cure=cure) from error
+    streamed = getattr(X, "is_stream", False) is True
+    if streamed or isinstance(native, str | PathLike | nw.LazyFrame):
         raise InputError(
             "X",
-            f"is the name of a file or folder ({str(X)!r}): rows are expected",
-            cure="Read it first, or for Parquet files larger than memory pass "
-            "rankfair.stream(…) to RankFairRegressor.",
+            "must be rows in memory",
+            as_given(X),
+            "Call X.collect() or X.compute() first, or for Parquet files larger than "
+            "memory pass rankfair.stream(…) to fit or predict of RankFairRegressor.",
         )
-    if getattr(X, "is_stream", False) is True:
-        raise InputError(
-            "X",
-            "is a stream of files, which only fit and predict of RankFairRegressor "
-            "read: rows in memory are expected here",
-            cure="Read some of the files first.",
-        )
-    frame = _as_frame(X)
-    if frame is None:
+    if not isinstance(native, nw.DataFrame):
         from sklearn.utils import check_array  # a second to import
 
         values = csr_array(X) if issparse(X) else as_array(X)
-        refuse_complex(values, "X")
         taken = {"accept_sparse": True, "dtype": None, "ensure_all_finite": False}
         return InputTable(check_array(values, **taken))
-    for count, what in zip(frame.shape, ("sample", "feature"), strict=True):
+    for count, what in zip(native.shape, ("sample", "feature"), strict=True):
         if count == 0:  # scikit-learn's words
-            empty = f"has 0 {what}(s) (shape={frame.shape})"
+            empty = f"has 0 {what}(s) (shape={native.shape})"
             raise InputError("X", f"{empty} while a minimum of 1 is required")
-    return InputTable(frame, tuple(frame.columns))
+    return InputTable(native, tuple(native.columns))
 
 
 def refuse_sparse(X: Any) -> None:
@@ -127,24 +136,6 @@ def refuse_sparse(X: Any) -> None:
         expected = f"is sparse: dense data is required, {size}"
         cure = "RankFairRegressor and MultiTaskRegressor take sparse rows."
         raise InputError("X", expected, cure=cure)
-
-
-def _as_frame(X: Any) -> nw.DataFrame[Any] | None:
-    try:
-        frame = nw.from_native(X, pass_through=True)
-    except DuplicateError as error:  # pandas allows equal names
-        every = [str(name) for name in X.columns]
-        again = [name for name in dict.fromkeys(every) if every.count(name) > 1]
-        cure = "Give each a name of its own, or pass X as an array."
-        expected = f"has several columns called {listed(again)}"
-        raise InputError("X", expected, cure=cure) from error
-    if isinstance(frame, nw.LazyFrame):
-        raise InputError(
-            "X",
-            f"is a lazy frame ({type(X).__name__}): rows in memory are expected",
-            cure="Call X.collect() or X.compute() first.",
-        )
-    return frame if isinstance(frame, nw.DataFrame) else None
 
 
 def as_array(values: Any) -> NDArray[Any]:
@@ -173,16 +164,6 @@ def as_array(values: Any) -> NDArray[Any]:
     kinds = set(map(type, objects.ravel())) if isinstance(values, list | tuple) else {}
     united = bool in kinds and len(kinds) > 1
     return objects if array.dtype.kind in "US" or large or united else array
-
-
-def refuse_complex(values: NDArray[Any], argument: str) -> None:
-    """Raise if an array is complex."""
-    if values.dtype.kind == "c":
-        raise InputError(
-            argument,
-            f"has dtype {values.dtype}: real numbers are expected",
-            cure="Complex data not supported.",  # scikit-learn's words
-        )
 
 
 def as_columns(values: Any, argument: str) -> list[Column]:
@@ -242,7 +223,6 @@ def column_numbers(column: Column, argument: str) -> Floats:
         if column.dtype in (nw.Categorical, nw.Enum, nw.String):
             _refuse_text(column.to_list(), argument, str(column.dtype))
         column = column.to_numpy()
-    refuse_complex(column, argument)
     if column.dtype.kind in "biuf":
         return np.asarray(column, dtype=np.float64)
     if column.dtype.kind not in "OUS":

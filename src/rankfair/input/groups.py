@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -32,6 +33,7 @@ from rankfair.input.frames import (
     InputTable,
     as_columns,
     check_lengths,
+    column_numbers,
     find_cells,
     find_known,
     find_labels,
@@ -317,11 +319,12 @@ class SensitiveGroups:
 
 def cut(groups: SensitiveGroups, bins: int, weights: Floats | None) -> SensitiveGroups:
     """Return quantiles of a number as groups; equal numbers stay together."""
-    total = groups.sizes(weights)
-    values = groups.labels.astype(np.float64)[total > 0]
+    total, labels = groups.sizes(weights), groups.labels.astype(np.float64)
+    values = labels[total > 0]
     place = quantile_places(total[total > 0], bins)
     starts = np.unique(values[np.flatnonzero(np.diff(place, prepend=-1))])
-    return cut_at(groups, np.append(starts, values[-1]))
+    numbers = np.append(labels, math.nan)[groups.codes]  # the last one for code −1
+    return cut_at(numbers, np.append(starts, values[-1]), groups.name)
 
 
 def quantile_places(weights: NDArray[Any], n: int) -> Codes:
@@ -340,19 +343,18 @@ def quantile_places(weights: NDArray[Any], n: int) -> Codes:
     return places
 
 
-def cut_at(groups: SensitiveGroups, edges: Floats) -> SensitiveGroups:
+def cut_at(values: Floats, edges: Floats, name: str) -> SensitiveGroups:
     """Return the bin of each row; numbers beyond the edges are in the outer bins.
 
     Examples
     --------
-    >>> ages = SensitiveGroups(np.array([0, 1, -1, 2]), np.array([5, 30, 99]), "age")
-    >>> cut_at(ages, np.array([18.0, 40.0, 65.0])).codes.tolist()
+    >>> ages = np.array([5.0, 30.0, np.nan, 99.0])
+    >>> cut_at(ages, np.array([18.0, 40.0, 65.0]), "age").codes.tolist()
     [0, 0, -1, 1]
     """
-    values = groups.labels.astype(np.float64)
-    place = np.searchsorted(edges[1:-1], values, "right").astype(np.intp)
-    codes = np.where(groups.codes < 0, -1, place[groups.codes])
-    return SensitiveGroups(codes, bin_labels(edges), groups.name, edges)
+    places = np.searchsorted(edges[1:-1], values, "right").astype(np.intp)
+    codes = np.where(np.isnan(values), -1, places)
+    return SensitiveGroups(codes, bin_labels(edges), name, edges)
 
 
 def bin_labels(edges: Floats) -> NDArray[Any]:
@@ -455,13 +457,12 @@ def read_balanced(
     weights: Floats | None = None,
     bins: int | None = None,
     intersect: bool = False,
-    cure: Words = CUT,
 ) -> tuple[list[SensitiveGroups], list[SensitiveGroups]]:
     """Return sensitive features by column, and what is to be balanced.
 
     That is each of them or, with ``intersect``, their combinations.
     """
-    found = read_features(source, weights, bins, cure=cure)
+    found = read_features(source, weights, bins)
     if not intersect or len(found) == 1:
         return found, found
     return found, [combined(found, source.argument, weights)]
@@ -473,7 +474,6 @@ def read_features(
     bins: int | None = None,
     several: bool = True,
     unknown: bool = True,
-    cure: Words = CUT,
 ) -> list[SensitiveGroups]:
     """Return the groups of each feature; rows of weight zero count as absent.
 
@@ -489,8 +489,6 @@ def read_features(
         Whether there may be more than two groups.
     unknown : bool, default=True
         Whether there may be rows of unknown group.
-    cure : str, Argument or tuple of these
-        What to do about too many numbers.
 
     Examples
     --------
@@ -513,7 +511,7 @@ def read_features(
         elif groups.holds_numbers and len(labels) > most:
             distinct = f"holds {len(labels)} distinct numbers ({listed(labels)})"
             expected = f"{distinct}: groups are expected"
-            raise InputError(part.argument, expected, cure=cure)
+            raise InputError(part.argument, expected, cure=CUT)
         check_groups(groups, part.argument, weights)
         found.append(groups)
     if bins is not None and not any(groups.holds_numbers for groups in found):
@@ -545,11 +543,13 @@ def _is_number(label: Any) -> bool:
     return isinstance(label, Real) and not isinstance(label, bool | np.bool_)
 
 
-def refuse_same_names(argument: str | Argument, names: Sequence[str]) -> None:
-    """Raise if two features are called the same."""
+def refuse_same_names(
+    argument: str | Argument, names: Sequence[str], what: str = "features"
+) -> None:
+    """Raise if two are called the same."""
     for name in names:
         if names.count(name) > 1:
-            same = f"has {names.count(name)} features called {shown(name)}"
+            same = f"has {names.count(name)} {what} called {shown(name)}"
             raise InputError(argument, f"{same}: each needs a name of its own")
 
 
@@ -592,17 +592,14 @@ def group_labels(
     """
     found = []
     for part in source.parts():
-        groups = SensitiveGroups(*find_known(part.columns[0], part.argument), part.name)
-        if groups.name in edges:
-            if not groups.holds_numbers and len(groups.labels):
-                raise InputError(
-                    part.argument,
-                    "must be a number, as in training, for bins to cut",
-                    listed(groups.labels.tolist()),
-                    "Convert it as in training.",
-                )
-            groups = cut_at(groups, edges[groups.name])
-        found.append(groups)
+        (column,), name = part.columns, part.name
+        if name in edges:
+            found.append(
+                cut_at(column_numbers(column, part.argument), edges[name], name)
+            )
+        else:
+            codes, labels = find_known(column, part.argument)
+            found.append(SensitiveGroups(codes, labels, name))
     if intersect and len(found) > 1:
         found = [crossed(found)]
     return {groups.name: groups.spelt() for groups in found}

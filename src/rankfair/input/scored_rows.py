@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import inspect
-import math
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations
@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 
 from rankfair.input.arrays import Codes, Column, Floats
 from rankfair.input.errors import (
-    CUT_FIRST,
     Argument,
     InputError,
     counted,
@@ -152,7 +151,7 @@ def read_scored(
     """
     predicted = {name: values for name, (values, _) in read.items()}
     ranked = {name: order for name, (_, order) in read.items()}
-    found = read_features(groups, weights, several=several, cure=CUT_FIRST)
+    found = read_features(groups, weights, several=several)
     n_rows = len(next(iter(predicted.values())))
     return ScoredRows(
         predicted, ranked, target, tuple(found), weights=weights, n_given=n_rows
@@ -366,11 +365,7 @@ def _read_predictions(
             "is an empty dict: a name and predictions for each model are expected, "
             '{"before": p0, "after": p1}',
         )
-    names = [str(name) for name in y_pred]
-    for name in names:
-        if names.count(name) > 1:  # 1 and "1"
-            expected = f"has two models called {shown(name)}: each needs its own name"
-            raise InputError(argument, expected)
+    refuse_same_names(argument, [*map(str, y_pred)], "models")  # 1 and "1"
     return {
         str(name): read_ranked(values, f"{argument}[{name!r}]")
         for name, values in y_pred.items()
@@ -474,32 +469,19 @@ def _fingerprint(rows: ScoredRows) -> str:
 
     It is of the data: where the target is known, not of what a model made of them.
     """
-    digest = hashlib.sha256()
-
-    def add(data: bytes) -> None:
-        digest.update(len(data).to_bytes(8, "little"))
-        digest.update(data)
-
-    def add_texts(*texts: str) -> None:
-        digest.update(len(texts).to_bytes(8, "little"))
-        for text in texts:
-            add(text.encode("utf-8", "surrogatepass"))
-
-    def add_numbers(array: Floats | Codes | None) -> None:
-        if array is None:
-            return add_texts()
-        kind = "<f8" if array.dtype.kind == "f" else "<i8"
-        return add(array.astype(kind, copy=False).tobytes())
-
     target = rows.target
     values = rows.ranked if target is None else {rows.target_name: target}
-    add_texts(*values)
-    for array in (*values.values(), rows.weights, rows.tasks):
-        add_numbers(array)
-    add_texts(*rows.task_labels)
-    for grouping in rows.groupings:
-        add_texts(grouping.name, *grouping.labels)
-        add_numbers(grouping.codes)
+    groupings = rows.groupings
+    named = [*values], rows.task_labels, [[g.name, *g.labels] for g in groupings]
+    arrays = [*values.values(), rows.weights, rows.tasks, *(g.codes for g in groupings)]
+    parts = [json.dumps(named).encode()]
+    for array in arrays:
+        kind = "<f8" if array is not None and array.dtype.kind == "f" else "<i8"
+        parts.append(b"" if array is None else array.astype(kind).tobytes())
+    digest = hashlib.sha256()
+    for part in parts:
+        digest.update(len(part).to_bytes(8, "little"))
+        digest.update(part)
     return digest.hexdigest()[:16]
 
 
@@ -579,10 +561,5 @@ def compared_groups(
                 "path needs one to learn from and one to hold out",
                 cure="Join groups, or leave these rows out.",
             )
-    if len(source.columns) > 1:
-        # Each fit cuts and combines these itself, as it would outside of a path.
-        return groups.codes, names, label_table(source.columns)
-    if groups.edges is not None:
-        return groups.codes, names, column_numbers(source.columns[0], source.name)
-    labels = np.where(groups.codes < 0, math.nan, groups.codes)
-    return groups.codes, names, groups.codes if groups.known is None else labels
+    # Each fit reads, cuts and combines these itself, as it would outside of a path.
+    return groups.codes, names, label_table(source.columns)

@@ -16,10 +16,8 @@ from sklearn.utils.validation import validate_data
 
 from rankfair.input.arrays import Bools, Codes, Column, Floats
 from rankfair.input.errors import (
-    CUT,
     Argument,
     InputError,
-    Words,
     listed,
     shown,
 )
@@ -155,8 +153,7 @@ class Columns:
     """Columns of X named in the constructor of an estimator, and how groups are read.
 
     ``several``: there may be more than two groups, several sensitive features, and
-    rows of unknown group.  ``bins`` and ``intersect`` are for such estimators only, and
-    ``cure`` is what to do about too many numbers.
+    rows of unknown group.  ``bins`` and ``intersect`` are for such estimators only.
     """
 
     tasks: Any = None
@@ -165,7 +162,6 @@ class Columns:
     several: bool = False
     bins: int | None = None
     intersect: bool = False
-    cure: Words = CUT
 
 
 @dataclass(frozen=True)
@@ -357,7 +353,7 @@ def _read_features(
     if source is None:
         return [], []
     if named.several:
-        return read_balanced(source, weights, named.bins, named.intersect, named.cure)
+        return read_balanced(source, weights, named.bins, named.intersect)
     refuse_several(source, "RankFairRegressor balances several at once.")
     found = read_features(source, weights, several=False, unknown=False)
     return found, found
@@ -514,10 +510,7 @@ def as_in_training(source: Source, names: tuple[str, ...]) -> Source:
     [0.0, 0.0]
     """
     if {*source.names} != {*names}:
-        raise InputError(
-            source.argument,
-            f"must have the columns of training ({listed(names)}), in any order",
-            listed(source.names),
-        )
+        expected = f"must have the columns of training ({listed(names)}), in any order"
+        raise InputError(source.argument, expected, listed(source.names))
     by_name = dict(zip(source.names, source.columns, strict=True))
     return replace(source, columns=[by_name[name] for name in names], names=names)
