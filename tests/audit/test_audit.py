@@ -379,7 +379,7 @@ REFUSALS = [
     ({"frequency_weights": 1}, "frequency_weights must be True or False"),
     ({"frequency_weights": True, "sample_weight": [1, 0.5, 1, 1]}, "got 0.5 in row 1"),
     ({"frequency_weights": True, "sample_weight": [1, 1, 1, 1e9]}, "got 1e.09"),
-    ({"reference": "x"}, 'reference must be a group; got "x"'),
+    ({"reference": "x"}, 'reference must be one of "F", "M"; got "x"'),
     ({"reference": ["F", "M"]}, "names one group"),
     ({"controls": {"a": [None, "x"] * 2}}, "has no value.* in 2 rows"),
     ({"controls": {"a": [np.nan, 1.0] * 2}}, "has no value.* in 2 rows"),

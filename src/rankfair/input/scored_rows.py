@@ -18,6 +18,7 @@ from rankfair.input.arrays import Codes, Column, Floats
 from rankfair.input.errors import (
     Argument,
     InputError,
+    check_choice,
     counted,
     listed,
     shown,
@@ -207,40 +208,27 @@ def predict_rows(model: Any, X: Any, tasks: Any, sensitive_features: Any) -> Any
     array, as they did to ``fit``, and that it does not read from a column of X; a
     pipeline hands them to its last step.
     """
-    passed = {}
-    for name, given in {"tasks": tasks, GROUPS: sensitive_features}.items():
-        reader = None if given is None else _reader_of(model, name)
-        if reader is None or is_reference(given):
-            continue
-        layout = getattr(reader, "_layout", None)
-        # Tasks may be clusters only, and groups those of a measure.
-        trained = {
-            "tasks": getattr(layout, "task_columns", ()),
-            GROUPS: getattr(reader, "groups_", ()),
-        }
-        if getattr(reader, name, None) is None and trained[name] is not None:
-            passed[name] = given
-    return model.predict(X, **passed)
-
-
-def _reader_of(model: Any, name: str) -> Any:
-    """Return who reads labels that ``model.predict`` is given by name, None if nobody.
-
-    Of a pipeline it is the last step.  With metadata routing enabled a step gets only
-    what it asked for.
-    """
-    from sklearn import get_config  # a second to import
+    from sklearn import config_context  # a second to import
     from sklearn.pipeline import Pipeline
 
-    if not isinstance(model, Pipeline):
-        takes = inspect.signature(model.predict).parameters
-        return model if name in takes else None
-    last = model.steps[-1][1]
-    reader = _reader_of(last, name)
-    if reader is not last or not get_config()["enable_metadata_routing"]:
-        return reader
-    asked = last.get_metadata_routing().consumes("predict", [name])
-    return reader if name in asked else None
+    reader = model
+    while isinstance(reader, Pipeline):
+        reader = reader.steps[-1][1]
+    takes = inspect.signature(reader.predict).parameters
+    # Tasks may be clusters only, and groups those of a measure.
+    trained = {
+        "tasks": getattr(getattr(reader, "_layout", None), "task_columns", ()),
+        GROUPS: getattr(reader, "groups_", ()),
+    }
+    passed = {
+        name: given
+        for name, given in {"tasks": tasks, GROUPS: sensitive_features}.items()
+        if not (given is None or is_reference(given) or trained[name] is None)
+        and name in takes
+        and getattr(reader, name, None) is None
+    }
+    with config_context(enable_metadata_routing=False):
+        return model.predict(X, **passed)
 
 
 def naming(model: Any, X: Any, name: str) -> tuple[Any, Any]:
@@ -394,9 +382,7 @@ def _with_references(
     wanted = [str(label) for label in given]
     known = [label for grouping in groupings for label in grouping.labels.tolist()]
     for label in wanted:
-        if label not in known:
-            there = f"There are {listed(known)}."
-            raise InputError("reference", "must be a group", shown(label), there)
+        check_choice("reference", label, known)
     found = []
     for grouping in groupings:
         labels = grouping.labels.tolist()
