@@ -43,7 +43,7 @@ from rankfair.input.frames import (
     read_target,
     read_weights,
 )
-from rankfair.input.groups import label_source_of
+from rankfair.input.groups import label_source_of, label_table
 from rankfair.input.scored_rows import compared_groups
 from rankfair.metrics import mean_difference, rmse
 from rankfair.stats.auc import auc_estimate
@@ -500,21 +500,20 @@ def _views(
             task_aucs=() if own is None else tuple(own.auc[at].tolist()),
         )
         views.append(view)
-    found = PathViews(
-        tuple(views),
-        tuple(edges.tolist()),
-        steps,
-        group,
-        others[0] if len(others) == 1 else "the rest",
-    )
-    if tasks is None:
-        return found
-    sizes = tasks.n_a[at].tolist(), tasks.n_b[at].tolist()
-    return replace(
-        found,
-        tasks=tuple(of_fit.task_labels[j] for j in tasks.tasks[at]),
-        task_sizes=tuple(zip(*sizes, strict=True)),
-        n_tasks=len(tasks.tasks),
+    named, sizes = tuple[str, ...](), tuple[tuple[int, int], ...]()
+    if tasks is not None:
+        named = tuple(of_fit.task_labels[j] for j in tasks.tasks[at])
+        pairs = tasks.n_a[at].tolist(), tasks.n_b[at].tolist()
+        sizes = tuple(zip(*pairs, strict=True))
+    return PathViews(
+        views=tuple(views),
+        edges=tuple(edges.tolist()),
+        steps=steps,
+        group=group,
+        against=others[0] if len(others) == 1 else "the rest",
+        tasks=named,
+        task_sizes=sizes,
+        n_tasks=0 if tasks is None else len(tasks.tasks),
     )
 
 
@@ -558,7 +557,7 @@ class PathRefits:
     y: Floats
     groups: Codes  # places in names or, where it is not known, −1
     names: tuple[str, ...]  # of groups
-    labels: NDArray[Any]  # of groups, for models that take them as an array
+    given: dict[str, NDArray[Any]]  # labels, for models that take them as arrays
     tasks: Codes | None
     task_labels: tuple[str, ...]
     weights: Floats | None
@@ -576,8 +575,12 @@ class PathRefits:
         codes, names = (None, None) if of_tasks is None else of_tasks.labels()
         labels = () if names is None else tuple(map(str, names.tolist()))
         read = read_weights(weights, len(target))
-        compared = compared_groups(owner, X, groups, read)
-        return cls(model, parameter, X, target, *compared, codes, labels, read)
+        places, groups, table = compared_groups(owner, X, groups, read)
+        given = {"sensitive_features": table}
+        if of_tasks is not None:
+            given["tasks"] = label_table(of_tasks.columns)
+        of_rows = target, places, groups, given, codes, labels, read
+        return cls(model, parameter, X, *of_rows)
 
     @property
     def everywhere(self) -> Codes:
@@ -618,67 +621,66 @@ class PathRefits:
             predicted = model.predict(take_rows(self.X, at), **labels)
         return read_target(predicted, "what the model predicts")
 
+    def tried(
+        self, epsilon: float, folds: Folds, n_jobs: int | None
+    ) -> tuple[Floats, Floats, str]:
+        """Return predictions out of fold, those of rows fitted, and the status."""
+
+        def of_fold(train: Codes, test: Codes) -> Floats:
+            return self.predict(self.fit(epsilon, train), test)
+
+        model = self.fit(epsilon, self.everywhere)
+        last = model[-1] if isinstance(model, Pipeline) else model
+        predicted = out_of_fold(len(self.y), folds, of_fold, n_jobs)
+        fitted = self.predict(model, self.everywhere)
+        return predicted, fitted, str(getattr(last, "status_", ""))
+
     def _labels(self, owner: Any, method: str) -> dict[str, NDArray[Any]]:
         """What a method takes as arrays and the model does not read from X."""
         takes = inspect.signature(getattr(owner, method)).parameters
-        given = {"sensitive_features": self.labels, "tasks": self.tasks}
         return {
             name: values
-            for name, values in given.items()
-            if values is not None
-            and name in takes
-            and getattr(owner, name, None) is None
+            for name, values in self.given.items()
+            if name in takes and getattr(owner, name, None) is None
         }
 
-    def line(self, epsilon: float) -> Any:
-        """Return a fit that knows those of all ε and its rows left out, or None."""
-        if not hasattr(type(self.model), "at"):
+    def of_one_fit(self, epsilons: Any, reference: str | None) -> Path | None:
+        """Return the path of a model that knows its fits of all ε, rows left out."""
+        if not hasattr(type(self.model), "path"):
             return None
-        model = self.fit(epsilon, self.everywhere)
-        if not hasattr(model, "at"):
+        model = self.fit(FREE, self.everywhere)
+        path: Path | None = getattr(model, "path", lambda *_: None)(epsilons, reference)
+        if path is None or not path.left_out:
             return None
-        model = model.at(epsilon)
-        return None if model.loo_predictions_ is None else model
+        return replace(path, backend=frame_library(self.X))
 
-    def left_out(self, model: Any) -> Floats:
-        """Return the predictions of rows as if left out; NaN where there are none."""
-        predicted = np.full(len(self.y), np.nan)
-        predicted[self.everywhere] = model.loo_predictions_
-        return predicted
-
-    def default_epsilons(self, left_out: bool) -> list[float]:
+    def default_epsilons(self) -> list[float]:
         """Twelve from 0 to the gap of the fit that nothing is asked of."""
-        owner = self.owner(self.model)
+        owner, at = self.owner(self.model), self.everywhere
         constraint = getattr(owner, "constraints", "rank")
         if not isinstance(constraint, str) or constraint != "rank":
             units = ": the default path is in units of AUC"
             named = Argument("constraints", constraint)
             raise InputError("epsilons", ("is needed with ", named, units))
+        gap = FREE
         # Bands within tasks bind as long as some task is outside, up to 1/2.
-        everywhere = getattr(owner, "scope", "global") == "global"
-        gap = self._free_gap(owner, left_out) if everywhere else FREE
-        n = LINE_POINTS if left_out else POINTS
-        return sorted({gap * (i / (n - 1)) ** 2 for i in range(n)})
-
-    def _free_gap(self, owner: Any, left_out: bool) -> float:
-        """The rank gap of the fit that nothing is asked of."""
-        at = self.everywhere
-        # A band with one side would ask for something even at ε = 1/2.
-        free = {"side": "both"} if hasattr(owner, "side") else {}
-        model = self.fit(FREE, at, **free)
-        predicted = self.predict(model, at)
-        if left_out:
-            predicted = self.left_out(model)
-            at = np.flatnonzero(~np.isnan(predicted))
-            predicted = predicted[at]
-        return self.judge().take(at)(predicted).gap
+        if getattr(owner, "scope", "global") == "global":
+            # A band with one side would ask for something even at ε = 1/2.
+            free = {"side": "both"} if hasattr(owner, "side") else {}
+            predicted = self.predict(self.fit(FREE, at, **free), at)
+            gap = self.judge().take(at)(predicted).gap
+        return sorted({gap * (i / (POINTS - 1)) ** 2 for i in range(POINTS)})
 
     def judge(self, small: tuple[int, ...] = (), reference: str | None = None) -> Judge:
         """What measures predictions of all rows."""
         of_rows = self.y, self.groups, self.names, self.tasks, self.weights
-        named = self.names[0] if reference is None else reference
-        place = self.names.index(check_choice("reference", named, self.names))
-        return Judge(*of_rows, small, place, self.task_labels)
+        return Judge(*of_rows, small, place_of(reference, self.names), self.task_labels)
+
+
+def place_of(reference: str | None, names: Sequence[str]) -> int:
+    """Return the place of the group that others are compared with, or the first."""
+    named = names[0] if reference is None else reference
+    return names.index(check_choice("reference", named, names))
 
 
 def _epsilon_of(model: Any) -> str:
@@ -791,24 +793,21 @@ def fairness_path(
     check_jobs(n_jobs)
     refits = PathRefits.of(model, X, y, sensitive_features, tasks, sample_weight)
     given = None if epsilons is None else _checked(epsilons)
-    line = refits.line(FREE if given is None else given[-1]) if cv is None else None
-    chosen = refits.default_epsilons(line is not None) if given is None else given
+    path = refits.of_one_fit(given, reference) if cv is None else None
+    if path is not None:
+        return path
+    chosen = refits.default_epsilons() if given is None else given
     asked = chosen if given is not None else [*chosen[:-1], FREE]
-    folds: Folds = []
-    if line is None:
-        codes = np.zeros(len(refits.y), np.intp)
-        folds = make_folds(
-            cv,
-            codes if refits.tasks is None else refits.tasks,
-            refits.groups,
-            np.random.default_rng(random_state),
-            weights=refits.weights,
-            X=X,
-            y=refits.y,
-        )
-        held_out = _held_out(folds)
-    else:
-        held_out = np.flatnonzero(~np.isnan(refits.left_out(line)))
+    folds = make_folds(
+        cv,
+        np.zeros(len(refits.y), np.intp) if refits.tasks is None else refits.tasks,
+        refits.groups,
+        np.random.default_rng(random_state),
+        weights=refits.weights,
+        X=X,
+        y=refits.y,
+    )
+    held_out = _held_out(folds)
     small = small_groups(refits.groups[held_out], len(refits.names))
     judge = refits.judge(small, reference)
     of_held_out, fitted = judge.take(held_out), judge.take(refits.everywhere)
@@ -817,8 +816,8 @@ def fairness_path(
     for i, epsilon in enumerate(chosen):
         if on_step is not None:
             on_step(f"epsilon {epsilon:.4g}", i + 1, len(chosen))
-        found = _tried(refits, folds, asked[i], line, held_out, n_jobs)
-        tried.append(replace(found, epsilon=epsilon))
+        m, fit, status = refits.tried(asked[i], folds, n_jobs)
+        tried.append(TriedEpsilon(epsilon, m[held_out], fit, status))
     rows, views = measured(tried, of_held_out, fitted)
     return Path(
         rows=rows,
@@ -828,7 +827,6 @@ def fairness_path(
         backend=frame_library(X),
         groups=refits.names,
         unjudged=tuple(refits.names[g] for g in small),
-        left_out=line is not None,
         views=views,
     )
 
@@ -851,27 +849,3 @@ def _held_out(folds: Folds) -> Codes:
             "random_state=0) for instance.",
         )
     return np.flatnonzero(times)
-
-
-def _tried(
-    refits: PathRefits,
-    folds: Folds,
-    epsilon: float,
-    line: Any,
-    held_out: Codes,
-    n_jobs: int | None,
-) -> TriedEpsilon:
-    everywhere = refits.everywhere
-    model = refits.fit(epsilon, everywhere) if line is None else line.at(epsilon)
-    fitted = refits.predict(model, everywhere)
-
-    def of_fold(train: Codes, test: Codes) -> Floats:
-        return refits.predict(refits.fit(epsilon, train), test)
-
-    if line is not None:
-        predicted = refits.left_out(model)
-    else:
-        predicted = out_of_fold(len(refits.y), folds, of_fold, n_jobs)
-    last = model[-1] if isinstance(model, Pipeline) else model
-    status = str(getattr(last, "status_", ""))
-    return TriedEpsilon(epsilon, predicted[held_out], fitted, status)

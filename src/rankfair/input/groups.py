@@ -254,6 +254,15 @@ def refuse_several(source: Source, cure: Words) -> None:
 # Groups
 
 
+def refuse_more_than_two(argument: str, groups: SensitiveGroups) -> None:
+    """Raise if there are three groups or more."""
+    labels = groups.labels.tolist()
+    if len(labels) > 2:
+        many = f"has {len(labels)} groups ({listed(labels)}): two are expected"
+        pairs = "Compare one with the rest, or two of them."
+        raise InputError(argument, many, cure=pairs)
+
+
 @dataclass(frozen=True)
 class SensitiveGroups:
     """The group of each row as a place in the labels, −1 where it is not known.
@@ -472,8 +481,6 @@ def read_features(
     source: Source,
     weights: Floats | None = None,
     bins: int | None = None,
-    several: bool = True,
-    unknown: bool = True,
 ) -> list[SensitiveGroups]:
     """Return the groups of each feature; rows of weight zero count as absent.
 
@@ -485,10 +492,6 @@ def read_features(
         Weights of the rows.
     bins : int, optional
         Features of more distinct numbers than that are cut into so many quantiles.
-    several : bool, default=True
-        Whether there may be more than two groups.
-    unknown : bool, default=True
-        Whether there may be rows of unknown group.
 
     Examples
     --------
@@ -499,13 +502,9 @@ def read_features(
     refuse_same_names(source.argument, source.names)
     found = []
     for part in source.parts():
-        groups = _read(part, unknown)
+        groups = _read(part)
         labels = groups.labels.tolist()
         most = MOST_FRACTIONS if groups.labels.dtype.kind == "f" else MOST_NUMBERS
-        if len(labels) > 2 and not several:
-            many = f"has {len(labels)} groups ({listed(labels)}): two are expected"
-            pairs = "Compare one with the rest, or two of them."
-            raise InputError(part.argument, many, cure=pairs)
         if bins is not None and groups.holds_numbers and len(labels) > bins:
             groups = cut(groups, bins, weights)
         elif groups.holds_numbers and len(labels) > most:
@@ -521,7 +520,7 @@ def read_features(
     return found
 
 
-def _read(source: Source, unknown: bool) -> SensitiveGroups:
+def _read(source: Source) -> SensitiveGroups:
     """Return the groups of one feature; those that were made keep their order."""
     argument, (column,) = source.argument, source.columns
     if isinstance(column, SensitiveGroups):
@@ -529,7 +528,7 @@ def _read(source: Source, unknown: bool) -> SensitiveGroups:
         codes = np.searchsorted(here, column.codes)
         codes[column.codes < 0] = -1
         return SensitiveGroups(codes, column.labels[here], source.name)
-    codes, labels = find_known(column, argument) if unknown else source.labels()
+    codes, labels = find_known(column, argument)
     if labels.dtype == object and all(map(_is_number, labels.tolist())):
         numbers = labels.astype(np.float64)
         labels = numbers if (np.diff(numbers) > 0).all() else labels

@@ -24,11 +24,9 @@ from rankfair.input.errors import (
     shown,
 )
 from rankfair.input.frames import (
-    as_columns,
     check_lengths,
     column_numbers,
     find_known,
-    find_labels,
     frame_library,
     label_array,
     read_ranked,
@@ -95,8 +93,8 @@ class ScoredRows:
 
     predicted: dict[str, Floats]
     ranked: dict[str, Floats]
-    target: Floats | None
     groupings: tuple[SensitiveGroups, ...]
+    target: Floats | None = None
     tasks: Codes | None = None
     task_labels: tuple[str, ...] = ("all",)
     weights: NDArray[Any] | None = None
@@ -140,22 +138,17 @@ class ScoredRows:
 
 def read_scored(
     read: Mapping[str, tuple[Floats, Floats]],
-    target: Floats | None,
     groups: Source,
     weights: Floats | None,
-    *,
-    several: bool = True,
+    **more: Any,
 ) -> ScoredRows:
-    """Return predictions, each with its exact order, beside their groups.
-
-    ``several``: there may be more than two groups.
-    """
-    predicted = {name: values for name, (values, _) in read.items()}
-    ranked = {name: order for name, (_, order) in read.items()}
-    found = read_features(groups, weights, several=several)
-    n_rows = len(next(iter(predicted.values())))
+    """Return predictions, each with its exact order, beside their groups and more."""
     return ScoredRows(
-        predicted, ranked, target, tuple(found), weights=weights, n_given=n_rows
+        predicted={name: values for name, (values, _) in read.items()},
+        ranked={name: order for name, (_, order) in read.items()},
+        groupings=tuple(read_features(groups, weights)),
+        weights=weights,
+        **more,
     )
 
 
@@ -176,9 +169,13 @@ def score_model(
     of_tasks = labels_for("tasks", tasks, model, X)
     predicted = predict_rows(model, X, tasks, sensitive_features)
     read = {MODEL: read_ranked(predicted, PREDICTED)}
-    target = None if y is None else read_target(y, n_rows=len(read[MODEL][0]))
-    rows = read_scored(read, target, source, None)
-    return replace(rows, tasks=None if of_tasks is None else of_tasks.labels()[0])
+    return read_scored(
+        read,
+        source,
+        None,
+        target=None if y is None else read_target(y, n_rows=len(predicted)),
+        tasks=None if of_tasks is None else of_tasks.labels()[0],
+    )
 
 
 def _no_groups(where: str) -> InputError:
@@ -292,12 +289,13 @@ def read_audited(
     """Check all arguments and return them as arrays."""
     read = _read_predictions(y_pred)
     n_rows = len(next(iter(read.values()))[0])
-    target, target_name = None, "target"
+    more: dict[str, Any] = {"n_given": n_rows, "places": np.arange(n_rows)}
     if y_true is not None:
-        columns, (target_name, *more) = passed_columns(y_true, "y_true", "target")
-        if more:
+        columns, names = passed_columns(y_true, "y_true", "target")
+        if len(columns) > 1:
             raise InputError("y_true", "has one name", f"{len(columns)} names")
-        target = read_target(columns[0], "y_true", n_rows)
+        more["target"] = read_target(columns[0], "y_true", n_rows)
+        more["target_name"] = names[0]
     for name, (m, _) in read.items():
         check_lengths(n_rows, **{f"y_pred[{name!r}]": m})
     weights = read_weights(sample_weight, n_rows)
@@ -306,30 +304,22 @@ def read_audited(
     if sensitive_features is None:
         raise InputError(GROUPS, "is None: the group of each row is expected")
     source = labels_of_rows(sensitive_features, n_rows)
-    rows = read_scored(read, target, source, weights)
+    if tasks is not None:
+        more["tasks"], labels = labels_of_rows(tasks, n_rows, "tasks").labels()
+        more["task_labels"] = texts(labels.tolist())
+    if task_predictions is not None:
+        more["within"] = _read_within(task_predictions, [*read], n_rows)
+    if controls is not None:
+        more["controls"], more["control_names"] = read_controls(controls, n_rows)
+    if complementary is not None:
+        pay = read_target(complementary, "complementary", n_rows)
+        more["complementary"] = pay
+    more["backend"] = frame_library(sensitive_features, y_pred)
+    rows = read_scored(read, source, weights, **more)
     groupings = plain = tuple(map(_texts_of, rows.groupings))
     if intersect:
         groupings += _intersections(groupings, weights)
-    rows = replace(
-        rows,
-        groupings=_with_references(groupings, reference),
-        target_name=target_name,
-        places=np.arange(n_rows),
-        backend=frame_library(sensitive_features, y_pred),
-    )
-    if tasks is not None:
-        columns = as_columns(tasks, "tasks")
-        check_lengths(n_rows, tasks=columns[0])
-        codes, labels = find_labels(columns, "tasks")
-        rows = replace(rows, tasks=codes, task_labels=texts(labels.tolist()))
-    if task_predictions is not None:
-        rows = replace(rows, within=_read_within(task_predictions, rows))
-    if controls is not None:
-        X, names = read_controls(controls, n_rows)
-        rows = replace(rows, controls=X, control_names=names)
-    if complementary is not None:
-        pay = read_target(complementary, "complementary", n_rows)
-        rows = replace(rows, complementary=pay)
+    rows = replace(rows, groupings=_with_references(groupings, reference))
     rows = replace(rows, fingerprint=_fingerprint(replace(rows, groupings=plain)))
     if weights is None:
         return rows
@@ -360,14 +350,16 @@ def _read_predictions(
     }
 
 
-def _read_within(task_predictions: Any, rows: ScoredRows) -> dict[str, Floats]:
+def _read_within(
+    task_predictions: Any, names: Sequence[str], n_rows: int
+) -> dict[str, Floats]:
     argument = "task_predictions"
     read = _read_predictions(task_predictions, argument)
-    if list(read) != list(rows.predicted):
-        expected = f"must name the predictions {listed([*rows.predicted])}, as y_pred"
+    if list(read) != names:
+        expected = f"must name the predictions {listed(names)}, as y_pred"
         raise InputError(argument, expected, listed([*read]))
     for _, exact in read.values():
-        check_lengths(rows.n_given, **{argument: exact})
+        check_lengths(n_rows, **{argument: exact})
     return {name: exact for name, (_, exact) in read.items()}
 
 

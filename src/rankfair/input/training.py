@@ -40,6 +40,7 @@ from rankfair.input.groups import (
     label_source,
     read_balanced,
     read_features,
+    refuse_more_than_two,
     refuse_same_columns,
     refuse_several,
 )
@@ -355,7 +356,9 @@ def _read_features(
     if named.several:
         return read_balanced(source, weights, named.bins, named.intersect)
     refuse_several(source, "RankFairRegressor balances several at once.")
-    found = read_features(source, weights, several=False, unknown=False)
+    source.labels()  # every row needs one
+    (groups,) = found = read_features(source, weights)
+    refuse_more_than_two(source.argument, groups)
     return found, found
 
 
