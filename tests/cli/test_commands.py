@@ -83,7 +83,7 @@ BAD = [
         "--at must be a number in [0, 1]; got 1.1",
     ),
     (
-        "path pay.csv {common} --constraint mean",
+        "path pay.csv {common} --constraint mean --folds 2",
         "--at is needed with --constraint mean",
     ),
     ("compare pay.csv {common} --method foo", '"NC-ADMM"'),
