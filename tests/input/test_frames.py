@@ -123,6 +123,5 @@ def test_weights_that_are_refused(weights, words):
     assert words in sentence(read_weights, weights, 3)
 
 
-def test_one_number_weighs_every_row():
-    assert read_weights(2, 3).tolist() == [2.0, 2.0, 2.0]
-    assert read_weights(1, 3) is read_weights(np.ones(3), 3) is None
+def test_weights_of_one_are_none():
+    assert read_weights(None, 3) is read_weights(np.ones(3), 3) is None

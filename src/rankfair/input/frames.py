@@ -6,7 +6,6 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from numbers import Real
 from os import PathLike
 from typing import Any
 
@@ -322,8 +321,6 @@ def read_weights(sample_weight: Any, n_rows: int) -> Floats | None:
     if sample_weight is None:
         return None
     argument = "sample_weight"
-    if isinstance(sample_weight, Real):
-        sample_weight = np.full(n_rows, float(sample_weight))
     weights, _ = _finite_column(sample_weight, argument, warn=False)
     negative = int((weights < 0).sum())
     if negative:

@@ -312,9 +312,8 @@ def read_training(
     of_tasks = label_source("tasks", named.tasks, tasks, table)
     source = label_source(GROUPS, named.sensitive_features, sensitive_features, table)
     refuse_same_columns(of_tasks, source)
-    if of_tasks is None:
-        codes, labels = np.zeros(n_rows, np.intp), np.zeros(1, np.intp)
-    else:
+    codes, labels = np.zeros(n_rows, np.intp), np.zeros(1, np.intp)
+    if of_tasks is not None:
         codes, labels = of_tasks.labels()
     features, balanced = _read_features(source, weights, named)
     layout = Layout(
@@ -332,6 +331,7 @@ def read_training(
         layout = _encoded(table, layout, groups, weights)
         of_columns = {j: each.codes for j, each in groups.items()}
         predictors = read_predictors(table, layout, of_columns)
+        _refuse_target(predictors, target, layout.names)
     else:
         predictors = seen(X, table, layout)
     rows = TrainingRows(
@@ -343,8 +343,6 @@ def read_training(
         attributes=tuple(balanced),
         edges=tuple((e.name, e.edges) for e in features if e.edges is not None),
     )
-    if seen is None:
-        _refuse_target(rows)
     return rows if every_row else rows.that_weigh()
 
 
@@ -395,16 +393,16 @@ def _encoded(
     return replace(layout, names=tuple(names))
 
 
-def _refuse_target(rows: TrainingRows) -> None:
+def _refuse_target(X: Any, y: Floats, names: Sequence[str]) -> None:
     """Raise if a column of X is the target itself; a glance at eight rows first."""
-    X, y = rows.X[:8], rows.y
     if len(y) <= TOY_ROWS:
         return  # a few rows may be equal by chance
-    first = X.toarray() if issparse(X) else X
+    first = X[:8].toarray() if issparse(X) else X[:8]
     for j in np.flatnonzero((first == y[:8, None]).all(axis=0)).tolist():
-        if np.array_equal(rows.predictor(j), y) and (y != y[0]).any():
+        column = X[:, [j]].toarray() if issparse(X) else X[:, [j]]
+        if np.array_equal(column.ravel(), y) and (y != y[0]).any():
             same = f"equals the target in all {len(y)} rows"
-            place = f"X (column {shown(rows.layout.names[j])})"
+            place = f"X (column {shown(names[j])})"
             raise InputError(place, same, cure="Leave this column out.")
 
 
