@@ -245,29 +245,23 @@ def naming(model: Any, X: Any, name: str) -> tuple[Any, Any]:
     >>> naming(model, X, "tasks")[1][:, 1].tolist()
     [0.5, 0.5, 1.0, 1.0]
     """
-    part: tuple[Any, Any] | None = model, X
-    while part is not None:
-        if getattr(part[0], name, None) is not None:
-            return part
-        part = _inside(*part)
-    return model, X
-
-
-def _inside(model: Any, X: Any) -> tuple[Any, Any] | None:
-    """The model inside a fitted one, and the X that it sees; None if there is none."""
     from sklearn.compose import TransformedTargetRegressor  # a second to import
     from sklearn.pipeline import Pipeline
 
-    if isinstance(model, Pipeline):
-        steps = model[:-1]
-        return model.steps[-1][1], steps.transform(X) if len(steps) else X
-    if isinstance(model, TransformedTargetRegressor):
-        return model.regressor_, X
-    if hasattr(model, "best_estimator_"):
-        return model.best_estimator_, X
-    own = getattr(model, "_inside", None)
-    found: tuple[Any, Any] | None = None if own is None else own(X)
-    return found
+    part, seen = model, X
+    while getattr(part, name, None) is None:
+        if isinstance(part, Pipeline):
+            steps, (_, part) = part[:-1], part.steps[-1]
+            seen = steps.transform(seen) if len(steps) else seen
+        elif isinstance(part, TransformedTargetRegressor):
+            part = part.regressor_
+        elif hasattr(part, "best_estimator_"):
+            part = part.best_estimator_
+        elif hasattr(part, "_inside"):
+            part, seen = part._inside(seen)
+        else:
+            return model, X
+    return part, seen
 
 
 # For an audit
