@@ -8,11 +8,9 @@ from sklearn.linear_model import Ridge
 
 from rankfair import (
     DecisionBoundaryCovariance,
-    MultiTaskRegressor,
     RankFairPostprocessor,
     RankFairRegressor,
     RankFairRegressorCV,
-    TiltedRegressor,
 )
 
 N = 240
@@ -35,7 +33,6 @@ FRAME.loc[ALONE, "sex"] = "F"
 Y = FRAME["a"] + FRAME["code"] + (FRAME["sex"] == "M") + rng.normal(size=N)
 X = ["a", "b"]
 MODELS = {
-    "text": (RankFairRegressor(0.1, sensitive_features="sex"), ["sex"]),
     "numbers": (RankFairRegressor(0.1, sensitive_features="age", bins=3), ["age"]),
     "combined": (
         RankFairRegressor(0.2, sensitive_features=["sex", "three"], intersect=True),
@@ -47,12 +44,7 @@ MODELS = {
         ),
         ["town", "job", "sex"],
     ),
-    "without groups": (MultiTaskRegressor(tasks="town"), ["town"]),
     "chosen": (RankFairRegressorCV([1.0], sensitive_features="code", cv=2), ["code"]),
-    "refitted, mapped": (
-        TiltedRegressor(Ridge(), 0.05, sensitive_features="code", cv=3),
-        ["code"],
-    ),
     "mapped, combined": (
         RankFairPostprocessor(
             Ridge(), 0.1, sensitive_features=["sex", "three"], blind=True

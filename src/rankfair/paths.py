@@ -759,7 +759,8 @@ def fairness_path(
     tasks : array-like of shape (N,), or str or int, optional
         The task of each row, or its column of X; by default the model's.
     sample_weight : array-like of shape (N,), optional
-        Weights of the rows, in the fits and in all figures.
+        Weights of the rows, in the fits and in all figures.  Of a pipeline the step
+        with ``epsilon`` takes them.
     random_state : int, Generator or None, default=None
         Seed of the folds.
     reference : str, optional
@@ -768,7 +769,7 @@ def fairness_path(
         How many folds are fitted at once, in processes of their own; −1 for as many as
         there are processors.
     on_step : callable, optional
-        Told of each ε before it is tried: its name, its number and how many there are.
+        Told of each ε before it is fitted: its name, its number and how many there are.
 
     Returns
     -------

@@ -39,7 +39,6 @@ from rankfair.input.groups import (
     Source,
     label_source,
     read_balanced,
-    read_features,
     refuse_more_than_two,
     refuse_same_columns,
     refuse_several,
@@ -351,13 +350,15 @@ def _read_features(
 ) -> tuple[list[SensitiveGroups], list[SensitiveGroups]]:
     if source is None:
         return [], []
-    if named.several:
-        return read_balanced(source, weights, named.bins, named.intersect)
-    refuse_several(source, "RankFairRegressor balances several at once.")
-    source.labels()  # every row needs one
-    (groups,) = found = read_features(source, weights)
-    refuse_more_than_two(source.argument, groups)
-    return found, found
+    found, balanced = read_balanced(source, weights, named.bins, named.intersect)
+    if not named.several:
+        refuse_several(source, "RankFairRegressor balances several at once.")
+        refuse_more_than_two(source.argument, balanced[0])
+        source.labels()  # every row needs one
+    if is_pair(balanced):
+        # A byte a row says as much as a code of eight.
+        balanced = [replace(each, codes=each.in_a.view(np.int8)) for each in balanced]
+    return found, balanced
 
 
 def _predictors(
