@@ -1,4 +1,5 @@
 import math
+from functools import partial
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -21,6 +22,8 @@ from rankfair import (
     RankFairPostprocessor,
     RankFairRegressor,
     fairness_path,
+    load_model,
+    save_model,
 )
 from rankfair.constraints import Mean, Rank
 from rankfair.datasets.synthetic import make_biased_tasks
@@ -357,6 +360,22 @@ def test_without_folds_the_figures_are_of_rows_left_out_of_one_fit(weighted):
         assert row.status == fit.status_
     kept = len(Y) if weights is None else np.count_nonzero(weights)
     assert path.n_train == path.n_held_out == kept
+
+
+def test_a_reference_turns_the_path_of_two_groups(tmp_path):
+    line = RankFairRegressor(tasks="task", sensitive_features="z").fit(FRAME, Y)
+    save_model(line, tmp_path / "model")
+    stored = load_model(tmp_path / "model")
+    for made in (path_of, partial(left_out_path, line), line.path, stored.path):
+        (row,), (turned,) = (
+            made(epsilons=[0.1], **named).rows for named in ({}, {"reference": "1"})
+        )
+        assert (row.group, turned.group) == ("1", "0")
+        ends = turned.auc_ci_low, turned.auc, turned.auc_ci_high, turned.md, turned.gap
+        wanted = 1 - row.auc_ci_high, 1 - row.auc, 1 - row.auc_ci_low, -row.md, row.gap
+        assert ends == pytest.approx(wanted, nan_ok=True)
+        with pytest.raises(ValueError, match='reference must be one of "0", "1"'):
+            made(epsilons=[0.1], reference="x")
 
 
 def test_default_path_of_rows_left_out_ends_at_their_unconstrained_gap():
