@@ -71,6 +71,7 @@ def test_text_among_numbers_is_refused_with_a_cure(X, words):
         (np.ones(3), "Reshape your data"),
         (np.ones((0, 2)), r"0 sample\(s\)"),
         (pd.DataFrame(index=[0, 1]), r"0 feature\(s\)"),
+        (pd.DataFrame([[1, 2]], columns=["a", "a"]), 'several columns called "a"'),
     ],
 )
 def test_what_is_no_dense_real_table_is_refused(X, words):
