@@ -63,18 +63,13 @@ def test_impact_rank_ratio_is_that_of_the_mean_ranks(sample):
     assert impact_rank_ratio(None, m, sensitive_features=z) == pytest.approx(expected)
 
 
-def test_gaps_are_differences_of_means():
-    gap = M[Z == 1].mean() - M[Z == 0].mean()
-    assert mean_difference(Y, M, sensitive_features=Z) == pytest.approx(gap)
-    e = Y - M
-    gap = e[Z == 1].mean() - e[Z == 0].mean()
-    assert balanced_residuals(Y, M, sensitive_features=Z) == pytest.approx(gap)
-
-
-def test_rmse_is_scikit_learns():
-    assert rmse(Y, M) == pytest.approx(root_mean_squared_error(Y, M))
-    weighted = root_mean_squared_error(Y, M, sample_weight=W)
-    assert rmse(Y, M, sample_weight=W) == pytest.approx(weighted)
+def test_gaps_and_errors_are_those_of_means():
+    for metric, values in ((mean_difference, M), (balanced_residuals, Y - M)):
+        gap = values[Z == 1].mean() - values[Z == 0].mean()
+        assert metric(Y, M, sensitive_features=Z) == pytest.approx(gap)
+    for w in (None, W):
+        error = root_mean_squared_error(Y, M, sample_weight=w)
+        assert rmse(Y, M, sample_weight=w) == pytest.approx(error)
     assert rmse(Y, Y) == 0.0
 
 
@@ -90,50 +85,42 @@ def test_whole_weights_are_repeated_rows(metric):
     assert zero == pytest.approx(metric(Y[:40], M[:40], sensitive_features=Z[:40]))
 
 
-@pytest.mark.parametrize(
-    "labels",
-    [
-        np.where(Z == 1, "M", "F"),
-        Z.astype(bool),
-        pl.Series(np.where(Z == 1, "M", "F")),
-        Z.reshape(-1, 1),
-    ],
-    ids=["str", "bool", "polars", "column"],
-)
-def test_labels_of_any_type(labels):
-    value = rank_auc(pd.Series(Y), pl.Series(M), sensitive_features=labels)
-    assert value == rank_auc(Y, M, sensitive_features=Z)
+def test_labels_of_any_type():
+    text = np.where(Z == 1, "M", "F")
+    for labels in (text, Z.astype(bool), pl.Series(text), Z.reshape(-1, 1)):
+        value = rank_auc(pd.Series(Y), pl.Series(M), sensitive_features=labels)
+        assert value == rank_auc(Y, M, sensitive_features=Z)
 
 
 # Bad input
 
 
 @pytest.mark.parametrize("metric", [rank_auc, balanced_residuals])
-def test_bad_input_of_group_metrics(metric):
-    one = {"sensitive_features": ["F"] * N}
-    with pytest.raises(ValueError, match=r'one group only \("F", 60 rows\)'):
-        metric(Y, M, **one)
-    with pytest.raises(ValueError, match="sensitive_features has 59 values"):
-        metric(Y, M, sensitive_features=Z[1:])
-    with pytest.raises(ValueError, match="sensitive_features is unknown in all 60"):
-        metric(Y, M, sensitive_features=[None] * N)
-    with pytest.raises(ValueError, match="has 2 columns: one feature is expected"):
-        metric(Y, M, sensitive_features=np.column_stack((Z, Z)))
-    with pytest.raises(ValueError, match=r"zero for all .* rows of group 1"):
-        metric(Y, M, sensitive_features=Z, sample_weight=1 - Z)
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"sensitive_features": ["F"] * N}, r'one group only \("F", 60 rows\)'),
+        ({"sensitive_features": Z[1:]}, "sensitive_features has 59 values"),
+        ({"sensitive_features": [None] * N}, "is unknown in all 60"),
+        ({"sensitive_features": np.column_stack((Z, Z))}, "has 2 columns: one feat"),
+        ({"sample_weight": 1 - Z}, r"zero for all .* rows of group 1"),
+        ({"sample_weight": np.ones(3)}, "sample_weight has 3 values"),
+        ({"y_pred": np.where(M > 1, np.nan, M)}, "must be finite, but has"),
+        ({"y_true": Y[1:]}, "y_true has 59 values"),
+        ({"y_true": [], "y_pred": [], "sensitive_features": []}, "is empty"),
+    ],
+)
+def test_bad_input_is_refused(metric, change, words):
+    given = {"y_true": Y, "y_pred": M, "sensitive_features": Z, **change}
+    with pytest.raises(ValueError, match=words):
+        metric(given.pop("y_true"), given.pop("y_pred"), **given)
 
 
-@pytest.mark.parametrize("metric", [rank_auc, rmse])
-def test_bad_numbers(metric):
-    bad = np.where(np.arange(N) < 2, np.nan, M)
-    with pytest.raises(ValueError, match="y_pred must be finite, but has 2 NaN"):
-        metric(Y, bad, sensitive_features=Z)
+def test_bad_numbers_have_no_error():
+    with pytest.raises(ValueError, match="y_pred must be finite"):
+        rmse(Y, np.where(M > 1, np.nan, M))
     with pytest.raises(ValueError, match="y_true has 59 values"):
-        metric(Y[1:], M, sensitive_features=Z)
-    with pytest.raises(ValueError, match="sample_weight has 3 values"):
-        metric(Y, M, sensitive_features=Z, sample_weight=np.ones(3))
-    with pytest.raises(ValueError, match=r"y_pred is empty"):
-        metric([], [], sensitive_features=[])
+        rmse(Y[1:], M)
 
 
 # fairlearn

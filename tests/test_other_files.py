@@ -10,7 +10,6 @@ from rankfair import (
     RankFairPostprocessor,
     RankFairRegressor,
     RankFairRegressorCV,
-    TiltedRegressor,
 )
 
 N = 240
@@ -43,10 +42,6 @@ MODELS = {
         ["town", "job", "sex"],
     ),
     "chosen": (RankFairRegressorCV([1.0], sensitive_features="code", cv=2), ["code"]),
-    "refitted, mapped": (
-        TiltedRegressor(Ridge(), 0.05, sensitive_features="code", cv=3),
-        ["code"],
-    ),
     "mapped, combined": (
         RankFairPostprocessor(
             Ridge(), 0.1, sensitive_features=["sex", "three"], blind=True

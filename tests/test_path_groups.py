@@ -91,28 +91,33 @@ def test_a_post_processor_of_several_columns_compares_their_combinations():
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_figures_are_the_metrics_of_predictions_by_hand():
+    """Rows of unknown group count for errors only."""
     w = rng.integers(1, 4, N).astype(float)
+    known = np.arange(N) % 10 != 3
+    some = np.where(known, GROUPS, None)
     folds = list(KFold(3, shuffle=True, random_state=0).split(X))
-    path = path_of(MODELS["mapped"], cv=folds, sample_weight=w)
+    path = path_of(MODELS["mapped"], cv=folds, sample_weight=w, sensitive_features=some)
+    assert path.n_held_out == N and path.groups == ("a", "b", "c")
     for row in path.rows:
         predicted = np.empty(N)
         for train, test in folds:
             model = RankFairPostprocessor(Ridge(), row.epsilon)
-            own = {"sensitive_features": GROUPS[train], "sample_weight": w[train]}
+            own = {"sensitive_features": some[train], "sample_weight": w[train]}
             model.fit(X[train], Y[train], **own)
-            predicted[test] = model.predict(X[test], sensitive_features=GROUPS[test])
-        given = {"sensitive_features": GROUPS, "sample_weight": w}
-        aucs = rank_auc_by_group(None, predicted, **given)
-        assert row.gap == pytest.approx(rank_gap(None, predicted, **given))
+            predicted[test] = model.predict(X[test], sensitive_features=some[test])
+        assert row.rmse == pytest.approx(rmse(Y, predicted, sample_weight=w))
+        m, own = predicted[known], w[known]
+        given = {"sensitive_features": GROUPS[known], "sample_weight": own}
+        aucs = rank_auc_by_group(None, m, **given)
+        assert row.gap == pytest.approx(rank_gap(None, m, **given))
         assert row.auc == pytest.approx(aucs[row.group])
         assert row.gap == pytest.approx(max(abs(auc - 0.5) for auc in aucs.values()))
-        assert row.rmse == pytest.approx(rmse(Y, predicted, sample_weight=w))
-        in_a = row.group == GROUPS
+        in_a = row.group == GROUPS[known]
         given["sensitive_features"] = in_a
-        assert row.md == pytest.approx(mean_difference(None, predicted, **given))
-        ends = limits(predicted, in_a, 0.05 / 3, weights=w)
+        assert row.md == pytest.approx(mean_difference(None, m, **given))
+        ends = limits(m, in_a, 0.05 / 3, weights=own)
         assert (row.auc_ci_low, row.auc_ci_high) == pytest.approx(ends)
-        alone = limits(predicted, in_a, 0.05, weights=w)
+        alone = limits(m, in_a, 0.05, weights=own)
         assert row.auc_ci_low < alone[0] < alone[1] < row.auc_ci_high
 
 
@@ -127,22 +132,6 @@ def test_combinations_of_a_number_are_cut_as_the_model_cuts_them():
     other = fairness_path(named, rows, Y, epsilons=[0.05], cv=3, random_state=0)
     assert path.groups == other.groups and len(path.groups) == 4
     assert path.rows == other.rows
-
-
-def test_rows_of_unknown_group_count_for_errors_only():
-    some = np.where(np.arange(N) % 10 == 3, None, GROUPS)
-    known = np.array([label is not None for label in some])
-    folds = list(KFold(3, shuffle=True, random_state=0).split(X))
-    path = path_of(MODELS["mapped"], sensitive_features=some, epsilons=[0.1], cv=folds)
-    assert path.n_held_out == N and path.groups == ("a", "b", "c")
-    predicted = np.empty(N)
-    for train, test in folds:
-        model = RankFairPostprocessor(Ridge(), 0.1)
-        model.fit(X[train], Y[train], sensitive_features=some[train])
-        predicted[test] = model.predict(X[test], sensitive_features=some[test])
-    gap = rank_gap(None, predicted[known], sensitive_features=GROUPS[known])
-    assert path.rows[0].gap == pytest.approx(gap)
-    assert path.rows[0].rmse == pytest.approx(rmse(Y, predicted))
 
 
 def test_folds_that_miss_a_group_are_refused():

@@ -27,7 +27,13 @@ from rankfair.input.frames import (
     read_target,
     read_weights,
 )
-from rankfair.input.groups import label_source, labels_of_rows, refuse_several
+from rankfair.input.groups import (
+    GROUPS,
+    label_source,
+    labels_of_rows,
+    refuse_more_than_two,
+    refuse_several,
+)
 from rankfair.input.scored_rows import (
     MODEL,
     ScoredRows,
@@ -50,16 +56,11 @@ __all__ = [
 
 
 def _rows(
-    y_true: Any,
-    y_pred: Any,
-    groups: Any,
-    sample_weight: Any,
-    one: bool = False,
-    several: bool = True,
+    y_true: Any, y_pred: Any, groups: Any, sample_weight: Any, one: bool = False
 ) -> ScoredRows:
     """Check what a metric was given but the target, of which only the length.
 
-    Of ``one`` feature, and of ``several`` groups or of two.
+    Of ``one`` feature or several.
     """
     read = read_ranked(y_pred, "y_pred")
     n_rows = len(read[0])
@@ -68,12 +69,13 @@ def _rows(
     source = labels_of_rows(groups, n_rows)
     if one:
         refuse_several(source, "rank_gap takes several.")
-    return read_scored({MODEL: read}, None, source, weights, several=several)
+    return read_scored({MODEL: read}, source, weights)
 
 
 def _pair(y_true: Any, y_pred: Any, groups: Any, sample_weight: Any) -> ScoredRows:
     """Return rows of two groups, those of unknown group left out."""
-    rows = _rows(y_true, y_pred, groups, sample_weight, True, False).of_known_group()
+    rows = _rows(y_true, y_pred, groups, sample_weight, one=True).of_known_group()
+    refuse_more_than_two(GROUPS, rows.groupings[0])
     return (
         rows if rows.weights is None else replace(rows, weights=counts_of(rows.weights))
     )

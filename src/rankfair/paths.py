@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import importlib.util
 import inspect
 import math
 import warnings
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from importlib import import_module
 from typing import Any, NamedTuple
@@ -14,7 +13,7 @@ from typing import Any, NamedTuple
 import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
-from sklearn import get_config
+from sklearn import config_context
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.pipeline import Pipeline
@@ -28,6 +27,8 @@ from rankfair.input.arrays import Codes, Floats
 from rankfair.input.errors import (
     Argument,
     InputError,
+    as_given,
+    check_choice,
     check_jobs,
     check_number,
     check_seed,
@@ -42,7 +43,7 @@ from rankfair.input.frames import (
     read_target,
     read_weights,
 )
-from rankfair.input.groups import label_source_of
+from rankfair.input.groups import label_source_of, label_table
 from rankfair.input.scored_rows import compared_groups
 from rankfair.metrics import mean_difference, rmse
 from rankfair.stats.auc import auc_estimate
@@ -211,8 +212,7 @@ class Path:
         Returns
         -------
         DataFrame or dict
-            Of the library that X came from; else of pandas, or polars, whichever is
-            installed; else a dict of arrays.
+            Of the library that X came from; a dict of arrays where X is an array.
 
         Examples
         --------
@@ -267,45 +267,6 @@ class Path:
             views = replace(views, views=tuple(views.views[i] for i in kept))
         return replace(self, rows=tuple(self.rows[i] for i in kept), views=views)
 
-    def against(self, reference: str) -> Path:
-        """Return the path of two groups with the other one compared with this.
-
-        Examples
-        --------
-        >>> row = PathRow(*[0.0] * 13, "satisfied", group="b", train_group="b")
-        >>> row = row._replace(auc=0.7, md=2.0)
-        >>> turned = Path((row,), 10, 10, groups=("a", "b")).against("b").rows[0]
-        >>> turned.group, round(turned.auc, 3), turned.md
-        ('a', 0.3, -2.0)
-        """
-        others = [name for name in self.groups if name != reference]
-        if len(self.groups) != 2 or len(others) != 1 or self.rows[0].group in others:
-            return self
-        rows, views = tuple(_turned(row, others[0]) for row in self.rows), self.views
-        if views is not None:
-            turned = tuple(
-                replace(
-                    view,
-                    within=replace(
-                        view.within,
-                        value=1.0 - view.within.value,
-                        ci_low=1.0 - view.within.ci_high,
-                        ci_high=1.0 - view.within.ci_low,
-                    ),
-                    task_aucs=tuple(1.0 - auc for auc in view.task_aucs),
-                )
-                for view in views.views
-            )
-            sizes = tuple((b, a) for a, b in views.task_sizes)
-            views = replace(
-                views,
-                views=turned,
-                group=others[0],
-                against=reference,
-                task_sizes=sizes,
-            )
-        return replace(self, rows=rows, views=views)
-
     def __repr__(self) -> str:
         first, last = self.rows[0].epsilon, self.rows[-1].epsilon
         judged = "left-out" if self.left_out else "held-out"
@@ -314,20 +275,6 @@ class Path:
             f"Path({len(self.rows)} ε from {first:.3g} to {last:.3g}, chosen {chosen}, "
             f"{self.n_held_out:,} {judged} rows)"
         )
-
-    def _repr_html_(self) -> str:
-        """A table of some ε, the chosen one among them, for notebooks."""
-        names = "epsilon", "rmse", "auc", "md", "ks"
-        step = max(1, len(self.rows) // MOST_SHOWN)
-        shown = {*self.rows[::step], self.rows[-1]}
-        shown |= {row for row in self.rows if row.epsilon == self.chosen}
-        cells = [
-            "".join(f"<td>{getattr(row, name):.4g}</td>" for name in names)
-            for row in sorted(shown, key=lambda row: row.epsilon)
-        ]
-        head = "".join(f"<th>{name}</th>" for name in names)
-        lines = "".join(f"<tr>{each}</tr>" for each in (head, *cells))
-        return f"<p>{self!r}</p><table>{lines}</table>"
 
     def plot(self, ax: Any = None) -> Any:
         """Draw RMSE against ``|AUC − 1/2|`` of held-out and of training rows.
@@ -345,21 +292,6 @@ class Path:
         return import_module("rankfair.report.pictures").draw_path(self, ax)
 
 
-def _turned(row: PathRow, group: str) -> PathRow:
-    """The row of the other of two groups."""
-    return row._replace(
-        auc=1.0 - row.auc,
-        auc_ci_low=1.0 - row.auc_ci_high,
-        auc_ci_high=1.0 - row.auc_ci_low,
-        md=-row.md,
-        train_auc=1.0 - row.train_auc,
-        train_md=-row.train_md,
-        group=group,
-        train_group=group,
-    )
-
-
-MOST_SHOWN = 10  # ε of a path in a notebook, about
 CONFIDENCE = 0.95
 MIN_GROUP = 5  # rows of a group that is judged, as in an audit
 
@@ -368,7 +300,7 @@ MIN_GROUP = 5  # rows of a group that is judged, as in an audit
 class Judge:
     """Measures predictions of its rows; those of unknown group count for errors.
 
-    Of two groups the last is compared with the first, of more each with the rest: the
+    Of two groups one is compared with the reference, of more each with the rest: the
     figures are those of the one farthest from AUC = 1/2, the ``small`` ones apart.  As
     that one is chosen by its AUC, the intervals of all k groups hold together: each has
     k times less doubt.
@@ -380,6 +312,7 @@ class Judge:
     tasks: Codes | None
     weights: Floats | None
     small: tuple[int, ...] = ()  # places of groups that are compared with no others
+    reference: int = 0  # of two groups, the one that the other is compared with
     task_labels: tuple[str, ...] = ()
 
     def take(self, at: NDArray[Any]) -> Judge:
@@ -418,9 +351,10 @@ class Judge:
 
     @property
     def compared(self) -> list[int]:
-        """Groups that are compared with all others; of two groups the last."""
-        places = range(1 if len(self.labels) == 2 else 0, len(self.labels))
-        return [g for g in places if g not in self.small]
+        """Groups that are compared with all others; of two that with the reference."""
+        if len(self.labels) == 2:
+            return [1 - self.reference]
+        return [g for g in range(len(self.labels)) if g not in self.small]
 
     @property
     def mass(self) -> Floats:
@@ -566,21 +500,20 @@ def _views(
             task_aucs=() if own is None else tuple(own.auc[at].tolist()),
         )
         views.append(view)
-    found = PathViews(
-        tuple(views),
-        tuple(edges.tolist()),
-        steps,
-        group,
-        others[0] if len(others) == 1 else "the rest",
-    )
-    if tasks is None:
-        return found
-    sizes = tasks.n_a[at].tolist(), tasks.n_b[at].tolist()
-    return replace(
-        found,
-        tasks=tuple(of_fit.task_labels[j] for j in tasks.tasks[at]),
-        task_sizes=tuple(zip(*sizes, strict=True)),
-        n_tasks=len(tasks.tasks),
+    named, sizes = tuple[str, ...](), tuple[tuple[int, int], ...]()
+    if tasks is not None:
+        named = tuple(of_fit.task_labels[j] for j in tasks.tasks[at])
+        pairs = tasks.n_a[at].tolist(), tasks.n_b[at].tolist()
+        sizes = tuple(zip(*pairs, strict=True))
+    return PathViews(
+        views=tuple(views),
+        edges=tuple(edges.tolist()),
+        steps=steps,
+        group=group,
+        against=others[0] if len(others) == 1 else "the rest",
+        tasks=named,
+        task_sizes=sizes,
+        n_tasks=0 if tasks is None else len(tasks.tasks),
     )
 
 
@@ -624,7 +557,7 @@ class PathRefits:
     y: Floats
     groups: Codes  # places in names or, where it is not known, −1
     names: tuple[str, ...]  # of groups
-    labels: NDArray[Any]  # of groups, for models that take them as an array
+    given: dict[str, NDArray[Any]]  # labels, for models that take them as arrays
     tasks: Codes | None
     task_labels: tuple[str, ...]
     weights: Floats | None
@@ -642,8 +575,12 @@ class PathRefits:
         codes, names = (None, None) if of_tasks is None else of_tasks.labels()
         labels = () if names is None else tuple(map(str, names.tolist()))
         read = read_weights(weights, len(target))
-        compared = compared_groups(owner, X, groups, read)
-        return cls(model, parameter, X, target, *compared, codes, labels, read)
+        places, groups, table = compared_groups(owner, X, groups, read)
+        given = {"sensitive_features": table}
+        if of_tasks is not None:
+            given["tasks"] = label_table(of_tasks.columns)
+        of_rows = target, places, groups, given, codes, labels, read
+        return cls(model, parameter, X, *of_rows)
 
     @property
     def everywhere(self) -> Codes:
@@ -655,131 +592,108 @@ class PathRefits:
         """Return the part of the model that has the parameter ε."""
         return _owner(model, self.parameter)
 
-    def status(self, model: Any) -> str:
-        """Return what came of a fit, in the words of the part that has the parameter.
-
-        Pipelines fit their steps; a model that wraps another fits a copy of it.
-        """
-        for name in self.parameter.split("__")[:-1]:
-            if isinstance(model, Pipeline):
-                model = model.named_steps[name]
-                continue
-            own = getattr(model, "__dict__", {})
-            model = own.get(f"{name}_", own.get("best_estimator_"))
-        return str(getattr(model, "status_", ""))
-
     def fit(self, epsilon: float, at: Codes, **settings: Any) -> Any:
-        """Fit some rows."""
+        """Fit some rows.
+
+        A pipeline passes on what is called step__name, and nothing is routed: labels
+        and weights are for the part that has the parameter alone.
+        """
         model = clone(self.model).set_params(**{self.parameter: epsilon})
         self.owner(model).set_params(**settings)
         needed = self._labels(self.owner(model), "fit")
         if self.weights is not None:
             needed["sample_weight"] = self.weights
         step = ""
-        if get_config()["enable_metadata_routing"]:
-            self._request(self.owner(model), needed)
-        elif isinstance(model, Pipeline):
-            # It passes on what is called step__name.
+        if isinstance(model, Pipeline):
             step = self.parameter.removesuffix("epsilon")
         labels = {f"{step}{name}": values[at] for name, values in needed.items()}
-        with warnings.catch_warnings():
+        with warnings.catch_warnings(), config_context(enable_metadata_routing=False):
             # The status of the fit is in the row, and so are limits of its gap.
             warnings.simplefilter("ignore", ConvergenceWarning)
             warnings.filterwarnings("ignore", "what is outside the band", UserWarning)
             return model.fit(take_rows(self.X, at), self.y[at], **labels)
 
-    def _request(self, owner: Any, needed: Collection[str]) -> None:
-        """Let what the model needs find its way to it, where metadata are routed."""
-        if needed:  # a method that takes none cannot be told of any
-            owner.set_fit_request(**dict.fromkeys(needed, True))
-        at_prediction = self._labels(owner, "predict")
-        if at_prediction:
-            owner.set_predict_request(**dict.fromkeys(at_prediction, True))
-
     def predict(self, model: Any, at: Codes) -> Floats:
         """Predict some rows."""
         needed = self._labels(self.owner(model), "predict")
         labels = {name: values[at] for name, values in needed.items()}
-        predicted = model.predict(take_rows(self.X, at), **labels)
+        with config_context(enable_metadata_routing=False):
+            predicted = model.predict(take_rows(self.X, at), **labels)
         return read_target(predicted, "what the model predicts")
+
+    def tried(
+        self, epsilon: float, folds: Folds, n_jobs: int | None
+    ) -> tuple[Floats, Floats, str]:
+        """Return predictions out of fold, those of rows fitted, and the status."""
+
+        def of_fold(train: Codes, test: Codes) -> Floats:
+            return self.predict(self.fit(epsilon, train), test)
+
+        model = self.fit(epsilon, self.everywhere)
+        last = model[-1] if isinstance(model, Pipeline) else model
+        predicted = out_of_fold(len(self.y), folds, of_fold, n_jobs)
+        fitted = self.predict(model, self.everywhere)
+        return predicted, fitted, str(getattr(last, "status_", ""))
 
     def _labels(self, owner: Any, method: str) -> dict[str, NDArray[Any]]:
         """What a method takes as arrays and the model does not read from X."""
         takes = inspect.signature(getattr(owner, method)).parameters
-        given = {"sensitive_features": self.labels, "tasks": self.tasks}
         return {
             name: values
-            for name, values in given.items()
-            if values is not None
-            and name in takes
-            and getattr(owner, name, None) is None
+            for name, values in self.given.items()
+            if name in takes and getattr(owner, name, None) is None
         }
 
-    def line(self, epsilon: float) -> Any:
-        """Return a fit that knows those of all ε and its rows left out, or None."""
-        if not hasattr(type(self.model), "at"):
+    def of_one_fit(self, epsilons: Any, reference: str | None) -> Path | None:
+        """Return the path of a model that knows its fits of all ε, rows left out."""
+        if not hasattr(type(self.model), "path"):
             return None
-        model = self.fit(epsilon, self.everywhere)
-        if not hasattr(model, "at"):
+        model = self.fit(FREE, self.everywhere)
+        path: Path | None = getattr(model, "path", lambda *_: None)(epsilons, reference)
+        if path is None or not path.left_out:
             return None
-        model = model.at(epsilon)
-        return None if model.loo_predictions_ is None else model
+        return replace(path, backend=frame_library(self.X))
 
-    def left_out(self, model: Any) -> Floats:
-        """Return the predictions of rows as if left out; NaN where there are none."""
-        predicted = np.full(len(self.y), np.nan)
-        predicted[self.everywhere] = model.loo_predictions_
-        return predicted
-
-    def default_epsilons(self, left_out: bool) -> list[float]:
+    def default_epsilons(self) -> list[float]:
         """Twelve from 0 to the gap of the fit that nothing is asked of."""
-        owner = self.owner(self.model)
+        owner, at = self.owner(self.model), self.everywhere
         constraint = getattr(owner, "constraints", "rank")
         if not isinstance(constraint, str) or constraint != "rank":
             units = ": the default path is in units of AUC"
             named = Argument("constraints", constraint)
             raise InputError("epsilons", ("is needed with ", named, units))
+        gap = FREE
         # Bands within tasks bind as long as some task is outside, up to 1/2.
-        everywhere = getattr(owner, "scope", "global") == "global"
-        gap = self._free_gap(owner, left_out) if everywhere else FREE
-        n = LINE_POINTS if left_out else POINTS
-        return sorted({gap * (i / (n - 1)) ** 2 for i in range(n)})
+        if getattr(owner, "scope", "global") == "global":
+            # A band with one side would ask for something even at ε = 1/2.
+            free = {"side": "both"} if hasattr(owner, "side") else {}
+            predicted = self.predict(self.fit(FREE, at, **free), at)
+            gap = self.judge().take(at)(predicted).gap
+        return sorted({gap * (i / (POINTS - 1)) ** 2 for i in range(POINTS)})
 
-    def _free_gap(self, owner: Any, left_out: bool) -> float:
-        """The rank gap of the fit that nothing is asked of."""
-        at = self.everywhere
-        # A band with one side would ask for something even at ε = 1/2.
-        free = {"side": "both"} if hasattr(owner, "side") else {}
-        model = self.fit(FREE, at, **free)
-        predicted = self.predict(model, at)
-        if left_out:
-            predicted = self.left_out(model)
-            at = np.flatnonzero(~np.isnan(predicted))
-            predicted = predicted[at]
-        return self.judge().take(at)(predicted).gap
-
-    def judge(self, small: tuple[int, ...] = ()) -> Judge:
+    def judge(self, small: tuple[int, ...] = (), reference: str | None = None) -> Judge:
         """What measures predictions of all rows."""
         of_rows = self.y, self.groups, self.names, self.tasks, self.weights
-        return Judge(*of_rows, small, self.task_labels)
+        return Judge(*of_rows, small, place_of(reference, self.names), self.task_labels)
+
+
+def place_of(reference: str | None, names: Sequence[str]) -> int:
+    """Return the place of the group that others are compared with, or the first."""
+    named = names[0] if reference is None else reference
+    return names.index(check_choice("reference", named, names))
 
 
 def _epsilon_of(model: Any) -> str:
     """Return the name of the model's parameter ε."""
-    if isinstance(model, type):
-        name = model.__name__
-        raise InputError(
-            "model", f"is the class {name}: a model is expected, {name}(…)"
-        )
-    names = list(model.get_params()) if hasattr(model, "get_params") else []
+    estimator = hasattr(model, "get_params") and not isinstance(model, type)
+    names = list(model.get_params()) if estimator else []
     found = [name for name in names if name.split("__")[-1] == "epsilon"]
     shallow = [n for n in found if n.count("__") == min(m.count("__") for m in found)]
     if len(shallow) != 1:
-        what = listed(shallow) if shallow else "none"
         raise InputError(
             "model",
-            "must have one parameter epsilon, its own or that of a step; "
-            f"{type(model).__name__} has {what}",
+            "must be an estimator with one parameter epsilon, its own or that of a "
+            f"step: {as_given(model)} has {listed(shallow) if shallow else 'none'}",
         )
     return str(shallow[0])
 
@@ -787,11 +701,7 @@ def _epsilon_of(model: Any) -> str:
 def _owner(model: Any, parameter: str) -> Any:
     """Return the estimator that the parameter is of."""
     place = parameter.removesuffix("epsilon").removesuffix("__")
-    if not place:
-        return model
-    if isinstance(model, Pipeline) and place in model.named_steps:
-        return model.named_steps[place]
-    return model.get_params()[place]
+    return model.get_params()[place] if place else model
 
 
 def fairness_path(
@@ -805,6 +715,7 @@ def fairness_path(
     tasks: Any = None,
     sample_weight: Any = None,
     random_state: Any = None,
+    reference: str | None = None,
     n_jobs: int | None = None,
     on_step: Callable[[str, int, int], None] | None = None,
 ) -> Path:
@@ -848,14 +759,17 @@ def fairness_path(
     tasks : array-like of shape (N,), or str or int, optional
         The task of each row, or its column of X; by default the model's.
     sample_weight : array-like of shape (N,), optional
-        Weights of the rows, in the fits and in all figures.
+        Weights of the rows, in the fits and in all figures.  Of a pipeline the step
+        with ``epsilon`` takes them.
     random_state : int, Generator or None, default=None
         Seed of the folds.
+    reference : str, optional
+        Of two groups the one that the other is compared with; by default the first.
     n_jobs : int, optional
         How many folds are fitted at once, in processes of their own; −1 for as many as
         there are processors.
     on_step : callable, optional
-        Told of each ε before it is tried: its name, its number and how many there are.
+        Told of each ε before it is fitted: its name, its number and how many there are.
 
     Returns
     -------
@@ -880,47 +794,40 @@ def fairness_path(
     check_jobs(n_jobs)
     refits = PathRefits.of(model, X, y, sensitive_features, tasks, sample_weight)
     given = None if epsilons is None else _checked(epsilons)
-    line = refits.line(FREE if given is None else given[-1]) if cv is None else None
-    chosen = refits.default_epsilons(line is not None) if given is None else given
+    path = refits.of_one_fit(given, reference) if cv is None else None
+    if path is not None:
+        return path
+    chosen = refits.default_epsilons() if given is None else given
     asked = chosen if given is not None else [*chosen[:-1], FREE]
-    folds: Folds = []
-    if line is None:
-        codes = np.zeros(len(refits.y), np.intp)
-        folds = make_folds(
-            cv,
-            codes if refits.tasks is None else refits.tasks,
-            refits.groups,
-            np.random.default_rng(random_state),
-            weights=refits.weights,
-            X=X,
-            y=refits.y,
-        )
-        held_out = _held_out(folds)
-    else:
-        held_out = np.flatnonzero(~np.isnan(refits.left_out(line)))
+    folds = make_folds(
+        cv,
+        np.zeros(len(refits.y), np.intp) if refits.tasks is None else refits.tasks,
+        refits.groups,
+        np.random.default_rng(random_state),
+        weights=refits.weights,
+        X=X,
+        y=refits.y,
+    )
+    held_out = _held_out(folds)
     small = small_groups(refits.groups[held_out], len(refits.names))
-    judge = refits.judge(small)
+    judge = refits.judge(small, reference)
     of_held_out, fitted = judge.take(held_out), judge.take(refits.everywhere)
     of_held_out.check()
     tried = []
     for i, epsilon in enumerate(chosen):
         if on_step is not None:
             on_step(f"epsilon {epsilon:.4g}", i + 1, len(chosen))
-        found = _tried(refits, folds, asked[i], line, held_out, n_jobs)
-        tried.append(replace(found, epsilon=epsilon))
+        m, fit, status = refits.tried(asked[i], folds, n_jobs)
+        tried.append(TriedEpsilon(epsilon, m[held_out], fit, status))
     rows, views = measured(tried, of_held_out, fitted)
-    installed = (
-        name for name in ("pandas", "polars") if importlib.util.find_spec(name)
-    )
     return Path(
         rows=rows,
         n_train=len(refits.everywhere),
         n_held_out=len(held_out),
         n_clusters=of_held_out.n_clusters(),
-        backend=frame_library(X) or next(installed, None),
+        backend=frame_library(X),
         groups=refits.names,
         unjudged=tuple(refits.names[g] for g in small),
-        left_out=line is not None,
         views=views,
     )
 
@@ -943,25 +850,3 @@ def _held_out(folds: Folds) -> Codes:
             "random_state=0) for instance.",
         )
     return np.flatnonzero(times)
-
-
-def _tried(
-    refits: PathRefits,
-    folds: Folds,
-    epsilon: float,
-    line: Any,
-    held_out: Codes,
-    n_jobs: int | None,
-) -> TriedEpsilon:
-    everywhere = refits.everywhere
-    model = refits.fit(epsilon, everywhere) if line is None else line.at(epsilon)
-    fitted = refits.predict(model, everywhere)
-
-    def of_fold(train: Codes, test: Codes) -> Floats:
-        return refits.predict(refits.fit(epsilon, train), test)
-
-    if line is not None:
-        predicted = refits.left_out(model)
-    else:
-        predicted = out_of_fold(len(refits.y), folds, of_fold, n_jobs)
-    return TriedEpsilon(epsilon, predicted[held_out], fitted, refits.status(model))

@@ -110,7 +110,9 @@ def test_the_reference_is_what_is_named(professors):
     share = found["units"][0]["mean_gap_share"]["value"]
     assert share == pytest.approx(14088.009 / 101002.41, rel=1e-6)
     done = run("audit", file, *BASE, "--reference", "male", code=2)
-    assert '--reference must be a group; got "male"' in re.sub(r"\s+", " ", done.output)
+    assert '--reference must be one of "Female", "Male"; got "male"' in re.sub(
+        r"\s+", " ", done.output
+    )
 
 
 def test_a_fit_and_its_file_keep_the_reference_and_the_tasks(professors, tmp_path):

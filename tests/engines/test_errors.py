@@ -365,5 +365,5 @@ def test_a_path_is_not_rows(folder, kind, y):
     ids=lambda model: type(model).__name__,
 )
 def test_other_estimators_need_rows_in_memory(folder, other, y):
-    with pytest.raises(ValueError, match="rows in memory are expected"):
+    with pytest.raises(ValueError, match="must be rows in memory"):
         other.fit(stream(folder, **BY), y)

@@ -212,7 +212,7 @@ def test_a_number_is_balanced_in_bins_and_predicts_as_itself():
         ({"bins": 61}, "bins must be at most 60; got 61"),
         ({"bins": 4}, "bins=4 cuts numbers into groups, but sensitive_features"),
         ({"intersect": 1}, "intersect must be True or False; got 1"),
-        ({"sensitive_features": "age"}, r"distinct numbers .* Set bins=4"),
+        ({"sensitive_features": "age"}, r"distinct numbers .* as bins=4"),
         ({"sensitive_features": ["sex", "sex"]}, "names a column twice"),
         ({"sensitive_features": []}, "names columns of X"),
         ({"sensitive_features": ["sex", "rce"]}, 'Did you mean "race"'),

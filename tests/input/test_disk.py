@@ -1,13 +1,10 @@
 import io
 import os
 import stat
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
-from rankfair import MultiTaskRegressor, save_model
 from rankfair.input.disk import read_up_to, write_whole
 
 
@@ -96,30 +93,6 @@ def test_the_folder_is_on_disk_after_the_rename(tmp_path, monkeypatch):
     write_whole(path, "new")
     assert [text for _, text in synced] == ["old", "new"]
     assert synced[1][0] == str(tmp_path)
-
-
-def test_a_small_file_needs_little_room(tmp_path):
-    if not Path("/proc/self/statm").exists():
-        pytest.skip("how much room a process has taken is not told here")
-    path, model = tmp_path / "a.csv", tmp_path / "model"
-    save_model(MultiTaskRegressor().fit([[0.0], [1.0], [3.0]], [1, 3, 5]), model)
-    path.write_text("x,y\n" + "1,2\n" * 900)
-    script = """
-import resource, sys
-from rankfair import load_model, read_table
-table, model = sys.argv[1:]
-read_table(table), load_model(model)  # loads whatever is needed
-taken = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
-resource.setrlimit(resource.RLIMIT_AS, (taken + (64 << 20),) * 2)
-read_table(table), read_table("-"), load_model(model)
-"""
-    done = subprocess.run(
-        [sys.executable, "-c", script, str(path), str(model)],
-        input=path.read_bytes(),
-        capture_output=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr.decode()
 
 
 def test_no_more_is_read_than_asked_for():

@@ -11,14 +11,6 @@ from rankfair.input.frames import (
 )
 from refusals import sentence
 
-FRAMES = [pd.DataFrame, pl.DataFrame]
-
-
-@pytest.fixture(params=FRAMES, ids=["pandas", "polars"])
-def frame(request):
-    return request.param
-
-
 # Tables
 
 
@@ -32,7 +24,6 @@ def frame(request):
         pd.DataFrame({"a": [0, 2, 4], "b": [1, 3, 5]}, dtype="Int64"),
         pl.DataFrame({"a": [0, 2, 4], "b": [1.0, 3.0, 5.0]}),
         pl.DataFrame({"a": [0, 2, 4], "b": [1, 3, 5]}).cast(pl.Decimal(6, 2)),
-        pd.DataFrame([[0, 1], [2, 3], [4, 5]], columns=["a", "a"]),
     ],
     ids=lambda X: type(X).__name__,
 )
@@ -43,11 +34,14 @@ def test_any_table_of_numbers_becomes_c_ordered_floats(X):
     assert numbers.dtype == np.float64
 
 
+@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
 def test_missing_numbers_are_nan(frame):
     column = open_table(frame({"a": [1, None, 3]})).numbers((0,))
     assert np.isnan(column).ravel().tolist() == [False, True, False]
     objects = np.array([[1.0], [None]], dtype=object)
-    assert np.isnan(open_table(objects).numbers((0,))).sum() == 1
+    hidden = np.ma.array([[1.0], [2.0]], mask=[[False], [True]])
+    for values in (objects, hidden):
+        assert np.isnan(open_table(values).numbers((0,))).ravel().tolist() == [0, 1]
 
 
 @pytest.mark.parametrize(
@@ -70,56 +64,50 @@ def test_text_among_numbers_is_refused_with_a_cure(X, words):
 
 
 @pytest.mark.parametrize(
-    ("X", "error", "sentence"),
+    ("X", "words"),
     [
-        (
-            np.eye(2) * 1j,
-            ValueError,
-            "X has dtype complex128: real .*Complex data not supported",
-        ),
-        (pl.LazyFrame({"a": [1]}), ValueError, r"X is a lazy frame.*X\.collect\(\)"),
-        (np.ones(3), ValueError, "Reshape your data"),
-        (np.ones((0, 2)), ValueError, r"0 sample\(s\)"),
-        (pd.DataFrame(index=[0, 1]), ValueError, r"0 feature\(s\)"),
+        (np.eye(2) * 1j, "Complex data not supported"),
+        (pl.LazyFrame({"a": [1]}), r"memory; got <LazyFrame .* Call X\."),
+        (np.ones(3), "Reshape your data"),
+        (np.ones((0, 2)), r"0 sample\(s\)"),
+        (pd.DataFrame(index=[0, 1]), r"0 feature\(s\)"),
+        (pd.DataFrame([[1, 2]], columns=["a", "a"]), 'several columns called "a"'),
     ],
 )
-def test_what_is_no_dense_real_table_is_refused(X, error, sentence):
-    with pytest.raises(error, match=sentence):
+def test_what_is_no_dense_real_table_is_refused(X, words):
+    with pytest.raises(ValueError, match=words):
         open_table(X)
 
 
 # Targets and weights
 
 
-@pytest.mark.parametrize(
-    "y",
-    [
+def test_targets_of_any_type():
+    for y in (
         [1, 2.5],
         np.array([1, 0, 2.5, 0])[::2],
         pd.Series([1, 2.5], index=["b", "a"]),
         pl.Series([1.0, 2.5]),
-    ],
-    ids=lambda y: type(y).__name__,
-)
-def test_targets_of_any_type(y):
-    assert read_target(y).tolist() == [1.0, 2.5]
+    ):
+        assert read_target(y).tolist() == [1.0, 2.5]
 
 
 @pytest.mark.parametrize(
-    ("y", "kind", "words"),
+    ("y", "words"),
     [
-        (None, ValueError, "requires y to be passed, but the target y is None"),
-        (np.ones((3, 2)), ValueError, "y should be a 1d array"),
-        ([], ValueError, "y is empty"),
-        (["a", "b"], ValueError, "y holds text where numbers are expected (2 of 2"),
-        (np.array([1j]), ValueError, "y has dtype complex128: real numbers"),
-        (csr_array(np.eye(3)), ValueError, "y is sparse"),
-        (pd.Series([1, None], dtype="Int64"), ValueError, "has 1 NaN"),
-        ([1.0, -np.inf], ValueError, "y must be finite, but has 1 inf"),
+        (None, "requires y to be passed, but the target y is None"),
+        (np.ones((3, 2)), "y should be a 1d array"),
+        ([], "y is empty"),
+        (["a", "b"], "y holds text where numbers are expected (2 of 2"),
+        (np.array([1j]), "y has dtype complex128: numbers are expected"),
+        (csr_array(np.eye(3)), "y is sparse"),
+        (np.ma.array([1.0, 2.0], mask=[0, 1]), "y must be finite, but has 1 NaN"),
+        (pd.Series([1, None], dtype="Int64"), "has 1 NaN"),
+        ([1.0, -np.inf], "y must be finite, but has 1 inf"),
     ],
 )
-def test_targets_that_are_refused(y, kind, words):
-    assert words in sentence(read_target, y, kind=kind)
+def test_targets_that_are_refused(y, words):
+    assert words in sentence(read_target, y)
 
 
 @pytest.mark.parametrize(
@@ -136,13 +124,5 @@ def test_weights_that_are_refused(weights, words):
     assert words in sentence(read_weights, weights, 3)
 
 
-def test_one_number_weighs_every_row():
-    assert read_weights(2, 3).tolist() == [2.0, 2.0, 2.0]
-    assert read_weights(1, 3) is read_weights(np.ones(3), 3) is None
-
-
-def test_numbers_that_a_mask_hides_are_not_read():
-    hidden = np.ma.array([[1.0], [2.0], [3.0]], mask=[[False], [True], [False]])
-    with pytest.raises(ValueError, match="y must be finite, but has 1 NaN"):
-        read_target(hidden.reshape(3))
-    assert np.isnan(open_table(hidden).numbers([0])).ravel().tolist() == [0, 1, 0]
+def test_weights_of_one_are_none():
+    assert read_weights(None, 3) is read_weights(np.ones(3), 3) is None

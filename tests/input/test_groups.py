@@ -8,12 +8,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rankfair.input.groups import (
-    SensitiveFeatures,
     SensitiveGroups,
     Source,
     crossed,
     group_labels,
     passed_columns,
+    read_balanced,
     read_features,
 )
 
@@ -27,7 +27,7 @@ def source(*columns, names=("sex", "race")):
 
 def refusal(*args, **kwargs):
     with pytest.raises(ValueError) as caught:
-        SensitiveFeatures.of(*args, **kwargs)
+        read_balanced(*args, **kwargs)
     return str(caught.value)
 
 
@@ -59,14 +59,10 @@ def test_a_combination_needs_all_its_labels_and_some_weight():
     race = RACE.astype(object)
     race[1] = None
     weights = np.where((SEX == "F") & (RACE == "c"), 0.0, 1.0)
-    found = SensitiveFeatures.of(source(SEX, race), weights, intersect=True)
-    (cells,) = found.attributes
-    assert [groups.name for groups in found.columns] == ["sex", "race"]
+    found, (cells,) = read_balanced(source(SEX, race), weights, intersect=True)
+    assert [groups.name for groups in found] == ["sex", "race"]
     assert cells.codes[1] == -1
     assert "F × c" not in cells.labels.tolist()
-    assert 'with a single row: "M × c" (1 row)' in str(found.note)
-    assert "without intersect" in str(found.note)
-    assert SensitiveFeatures.of(source(SEX, RACE)).note is None
 
 
 def test_too_many_combinations_and_none_at_all():
@@ -102,8 +98,8 @@ def test_unknown_everywhere():
 def test_a_quantity_is_refused_with_advice(values, words):
     found = refusal(source(values))
     assert f"{words}" in found
-    assert "Set bins=4 to balance four quantiles, or turn labels" in found
-    assert len(SensitiveFeatures.of(source(values), bins=3).attributes[0].labels) == 3
+    assert "a few classes first, as bins=4 of a model does, or turn labels" in found
+    assert len(read_features(source(values), bins=3)[0].labels) == 3
 
 
 @settings(max_examples=20)
@@ -151,7 +147,7 @@ def test_labels_of_new_rows_are_read_as_in_training():
     (cells,) = group_labels(new, edges, intersect=True).values()
     assert cells.tolist() == ["F × [0, 5)", "M × [5, 10]", None]
     text = Source("sensitive_features", [SEX], (), ("age",))
-    with pytest.raises(ValueError, match=r'as in training.* got "F", "M"'):
+    with pytest.raises(ValueError, match=r"holds text where numbers are expected"):
         group_labels(text, edges, intersect=False)
 
 
@@ -173,9 +169,7 @@ def test_combinations_of_many_groups_need_no_table_of_all_that_could_be():
 
 def test_numbers_and_text_that_looks_like_them_stay_apart():
     mixed = np.array([3, "3", 3, "3"], dtype=object)
-    found = SensitiveFeatures.of(
-        source(np.array(["F", "F", "M", "M"]), mixed), intersect=True
-    )
-    (cells,) = found.attributes
+    both = source(np.array(["F", "F", "M", "M"]), mixed)
+    _, (cells,) = read_balanced(both, intersect=True)
     assert len({*cells.labels.tolist()}) == 4
     assert '"F" × "3"' in cells.labels.tolist()

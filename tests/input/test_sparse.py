@@ -63,7 +63,7 @@ def test_sparse_rows_that_are_refused():
     broken = sparse.copy()
     broken.data[3] = np.nan
     assert "X must be finite, but has 1 NaN" in sentence(model.fit, broken, Y)
-    assert "real numbers" in sentence(model.fit, sparse.astype(complex), Y)
+    assert "Complex data not" in sentence(model.fit, sparse.astype(complex), Y)
     same = csr_array(np.column_stack((NUMBERS, Y)))
     assert 'X (column "x6") equals the target' in sentence(model.fit, same, Y)
     assert "0 feature(s)" in sentence(model.fit, csr_array((N, 0)), Y)

@@ -222,7 +222,7 @@ def _predicted(
     )
     table = load(asked.files, wanted, reading)
     refuse_taken(PREDICTION, table.names, table.source, OTHER_NAME)
-    values, message = design.predict(estimator, table, model)
+    values, message = design.predict(estimator, table)
     said = (*table.notes, *filter(None, [message]))
     table = replace(table.with_column(PREDICTION, values), notes=said)
     roles = replace(roles, predictions=(*roles.predictions, PREDICTION))

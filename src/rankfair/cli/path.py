@@ -103,6 +103,15 @@ def path_of_files(asked: PathCommand, on_step: OnStep) -> Priced:
     everyone = read_data(asked)
     data, left = _known_groups(everyone, model.intersect)
     parts = data.folds(asked.folds or N_FOLDS, model.random_state)
+    base = audit_table(
+        everyone.table,
+        everyone.roles,
+        bins=model.bins,
+        intersect=model.intersect,
+        reference=asked.reference,
+    )
+    compared = base.sensitive_features[-1]
+    two = len(compared.groups) == 2
     path = fairness_path(
         model,
         data.X,
@@ -112,16 +121,8 @@ def path_of_files(asked: PathCommand, on_step: OnStep) -> Priced:
         on_step=on_step,
         sample_weight=data.weights,
         random_state=model.random_state,
+        reference=compared.reference if two else None,
     )
-    base = audit_table(
-        everyone.table,
-        everyone.roles,
-        bins=model.bins,
-        intersect=model.intersect,
-        reference=asked.reference,
-    )
-    reference = base.sensitive_features[-1].reference
-    path = path.against(reference)
     mean = np.full(len(data.y), np.average(data.y, weights=data.weights))
     constant = Quality.of(data, mean, slice(None)).rmse_of_constant
     told = (*left, *small_groups(path.unjudged, MIN_GROUP))
@@ -138,7 +139,7 @@ def path_of_files(asked: PathCommand, on_step: OnStep) -> Priced:
     return Priced(
         page=page,
         path=path,
-        reference=reference,
+        reference=compared.reference,
         notes=(*data.notes, *told),
         dialect=data.table.dialect,
     )

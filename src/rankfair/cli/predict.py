@@ -41,7 +41,7 @@ def _files(
     roles, reading = design.reading(asked.reading())
     table = load(files, roles, reading)
     refuse_taken(asked.name, table.names, table.source, OTHER_NAME)
-    values, message = design.predict(estimator, table, asked.model)
+    values, message = design.predict(estimator, table)
     kept = table if asked.keep is None else table.select(asked.keep)
     write_table(kept.with_column(asked.name, values), out)
     return table.n_rows, [*table.notes, *filter(None, [message])]

@@ -35,7 +35,6 @@ from rankfair.engines.base import check_room
 from rankfair.engines.streams import predict_elsewhere
 from rankfair.input.arrays import Floats
 from rankfair.input.errors import (
-    CUT,
     Argument,
     InputError,
     Words,
@@ -53,8 +52,7 @@ from rankfair.input.errors import (
 )
 from rankfair.input.folds import check_cv
 from rankfair.input.frames import (
-    FrameTable,
-    Table,
+    InputTable,
     finite_predictions,
     open_table,
     read_target,
@@ -193,10 +191,10 @@ class GroupLabels(FittedRegressor):
     multiplier_: float
     trace_: list[tuple[float, float]]
 
-    def _columns(self, cure: Words = CUT) -> Columns:
+    def _columns(self) -> Columns:
         """The columns of X that the constructor names, and how groups are read."""
         named = self.tasks, self.sensitive_features, self.blind, True, self.bins
-        return Columns(*named, intersect=self.intersect, cure=cure)
+        return Columns(*named, intersect=self.intersect)
 
     def group_labels(self, X: Any) -> dict[str, NDArray[Any]]:
         """Return the group of each row, read from X as in training.
@@ -337,11 +335,11 @@ class TaskRegressor(FittedRegressor, ABC):
         """Fit the model."""
 
 
-def new_table(model: Any, X: Any, unused: Sequence[int] | None) -> Table:
+def new_table(model: Any, X: Any, unused: Sequence[int] | None) -> InputTable:
     """Return new rows with the columns of training; ``unused`` ones may be absent."""
     table = open_table(X)
     known = getattr(model, "feature_names_in_", None)
-    if isinstance(table, FrameTable) and known is not None and unused:
+    if table.names is not None and known is not None and unused:
         absent = {*known} - {*table.names}
         if absent and absent <= {known[j] for j in unused}:
             left = [name for name in known if name not in absent]
@@ -349,7 +347,7 @@ def new_table(model: Any, X: Any, unused: Sequence[int] | None) -> Table:
             vars(names_only).update(feature_names_in_=np.array(left, dtype=object))
             vars(names_only).update(n_features_in_=len(left))
             validate_data(names_only, X, reset=False, skip_check_array=True)
-            return FrameTable(table.frame, tuple(known))
+            return InputTable(table.rows, tuple(known))
     validate_data(model, X, reset=False, skip_check_array=True)
     return table
 

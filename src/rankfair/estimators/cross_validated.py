@@ -18,9 +18,8 @@ from rankfair.estimators.tilted import check_unit
 from rankfair.input.arrays import Codes, Floats
 from rankfair.input.errors import check_number, values_to_try
 from rankfair.input.folds import Folds, make_folds, take_rows
-from rankfair.input.frames import open_table
-from rankfair.input.groups import SensitiveFeatures, label_table
-from rankfair.input.training import Columns, read_given
+from rankfair.input.groups import GROUPS, label_table, passed_columns
+from rankfair.input.training import read_training
 from rankfair.penalties.base import Penalty
 
 
@@ -243,30 +242,31 @@ class _Trials:
         cls, model: Any, X: Any, y: Any, tasks: Any, groups: Any, sample_weight: Any
     ) -> _Trials:
         """Check what was passed to `fit`; split the rows."""
-        table, named = open_table(X), Columns(model.tasks, model.sensitive_features)
-        given = read_given(table, y, named, tasks, groups, sample_weight)
-        check_unit(given.target)
-        codes, _ = given.task_labels()
-        passed = {} if tasks is None else {"tasks": codes}
-        cells = np.zeros((len(codes), 1), np.intp)
-        if given.groups is not None:
-            # As the fit will read them.
-            found = SensitiveFeatures.of(
-                given.groups, given.weights, model.bins, bool(model.intersect)
-            )
-            cells = np.column_stack([each.codes for each in found.attributes])
-            if groups is not None:
-                passed["sensitive_features"] = label_table(given.groups.columns)
+        rows = read_training(
+            X,
+            y,
+            model._columns(),
+            tasks=tasks,
+            sensitive_features=groups,
+            sample_weight=sample_weight,
+            seen=lambda X, *_: X,
+            every_row=True,
+        )
+        check_unit(rows.y)
+        passed = {} if tasks is None else {"tasks": rows.codes}
+        if groups is not None:
+            passed[GROUPS] = label_table(passed_columns(groups, GROUPS)[0])
+        cells = [each.codes for each in rows.attributes]
         folds = make_folds(
             model.cv,
-            codes,
-            cells,
+            rows.codes,
+            np.column_stack(cells or [np.zeros(len(rows.y), np.intp)]),
             np.random.default_rng(model.random_state),
-            weights=given.weights,
+            weights=rows.weights,
             X=X,
-            y=given.target,
+            y=rows.y,
         )
-        return cls(X, given.target, given.weights, passed, folds)
+        return cls(X, rows.y, rows.weights, passed, folds)
 
     def errors(self, model: RankFairRegressor) -> list[float]:
         """Return the mean squared error of what each fold holds out."""

@@ -569,13 +569,17 @@ class RankFairRegressor(FairRegressor):
         return model
 
     @_OnLine
-    def path(self, epsilons: Sequence[float] | None = None) -> Path:
+    def path(
+        self, epsilons: Sequence[float] | None = None, reference: str | None = None
+    ) -> Path:
         """Return error and gaps of every ε, left out, from this one fit.
 
         Parameters
         ----------
         epsilons : sequence of float, optional
             By default forty from 0 to the gap of the unconstrained fit.
+        reference : str, optional
+            The group that the other is compared with; by default the first.
 
         Returns
         -------
@@ -593,7 +597,7 @@ class RankFairRegressor(FairRegressor):
         [0.0, 0.1]
         """
         labels = self.groups_.tolist(), self.tasks_.tolist()
-        path: Path = self._trade_off.path(epsilons, *labels)
+        path: Path = self._trade_off.path(epsilons, *labels, reference)
         return path
 
     @_OnLine

@@ -37,7 +37,15 @@ from rankfair.input.errors import (
 )
 from rankfair.input.groups import SensitiveGroups, plain_labels
 from rankfair.input.training import Named, TrainingRows, feature_record
-from rankfair.paths import LINE_POINTS, Judge, Path, PathRow, TriedEpsilon, measured
+from rankfair.paths import (
+    LINE_POINTS,
+    Judge,
+    Path,
+    PathRow,
+    TriedEpsilon,
+    measured,
+    place_of,
+)
 from rankfair.penalties.pool import Pool
 from rankfair.solvers.base import Line, Solution, Status
 from rankfair.solvers.by_task import TaskSolution, TaskStatus
@@ -327,7 +335,11 @@ class TradeOffRows:
     n: int  # how many were given
 
     def judge(
-        self, counted: Counted, names: tuple[str, ...], task_labels: tuple[str, ...]
+        self,
+        counted: Counted,
+        names: tuple[str, ...],
+        task_labels: tuple[str, ...],
+        reference: int,
     ) -> Judge:
         """What measures predictions of the counted rows, or of all."""
         groups = counted.demand.groups.in_a.astype(np.intp)
@@ -337,7 +349,7 @@ class TradeOffRows:
         tasks = self.tasks[at].astype(np.intp) if self.tasks.any() else None
         weights = None if self.weights is None else self.weights[at]
         y = self.y[at]
-        return Judge(y, groups, names, tasks, weights, task_labels=task_labels)
+        return Judge(y, groups, names, tasks, weights, (), reference, task_labels)
 
 
 @dataclass(frozen=True)
@@ -433,6 +445,7 @@ class TradeOff:
         epsilons: Sequence[float] | None,
         labels: Sequence[Any],
         tasks: Sequence[Any],
+        reference: str | None = None,
     ) -> Path:
         """Return a row for each ε, measured on left-out predictions."""
         if epsilons is None:
@@ -443,14 +456,15 @@ class TradeOff:
             several = {self.with_epsilon(e, "each of epsilons") for e in given}
             asked = sorted(several, key=lambda each: each.epsilon)
         groups, views, clusters = tuple(map(str, labels)), None, None
+        place = place_of(reference, groups)
         n_train, n_held_out = self.n_rows
         if self.by_row is None:
-            rows = tuple(self._stored(each, groups[-1]) for each in asked)
+            rows = tuple(self._stored(each, groups, place) for each in asked)
         else:
             counted, trained = self.by_row.counted, self.by_row.trained
             task_labels = tuple(map(str, tasks))
-            held_out = self.by_row.judge(counted, groups, task_labels)
-            fitted = self.by_row.judge(trained, groups, task_labels)
+            held_out = self.by_row.judge(counted, groups, task_labels, place)
+            fitted = self.by_row.judge(trained, groups, task_labels, place)
             tried = []
             for each in asked:
                 x, _, inside = self.multiplier(each)
@@ -478,9 +492,13 @@ class TradeOff:
             free = self._epsilon_for(demand.show(self.by_row.counted.value(0.0)))
         return min(free, self.constraint.widest)
 
-    def _stored(self, constraint: Constraint, group: str) -> PathRow:
+    def _stored(
+        self, constraint: Constraint, groups: Sequence[str], reference: int
+    ) -> PathRow:
         """What a table says of an ε: no intervals, and nothing of training rows."""
         row = self._looked_up(constraint.epsilon)
+        if reference == 1:
+            row = row._replace(auc=1.0 - row.auc, md=-row.md)
         return PathRow(
             constraint.epsilon,
             rmse=row.rmse,
@@ -488,7 +506,7 @@ class TradeOff:
             gap=abs(row.auc - 0.5),
             md=row.md,
             ks=row.ks,
-            group=group,
+            group=groups[1 - reference],
             status=_status(row.multiplier, row.epsilon <= constraint.epsilon),
         )
 
@@ -651,7 +669,6 @@ def cautions(
     """Return what a user should know of this fit."""
     if not rows.attributes:
         yield no_groups()
-    yield from rows.notes
     if rows.weights is not None and rows.weights.mean() > 10:
         yield InputWarning(
             "sample_weight",

@@ -25,7 +25,6 @@ from rankfair.estimators.tilted import (
 )
 from rankfair.input.arrays import Codes, Floats
 from rankfair.input.errors import (
-    CUT_FIRST,
     InputError,
     check_choice,
     check_number,
@@ -33,7 +32,12 @@ from rankfair.input.errors import (
     listed,
 )
 from rankfair.input.folds import group_means, out_of_fold
-from rankfair.input.frames import Table, finite_predictions, known_codes, open_table
+from rankfair.input.frames import (
+    InputTable,
+    finite_predictions,
+    known_codes,
+    open_table,
+)
 from rankfair.input.groups import GROUPS, group_labels, label_source
 from rankfair.input.training import (
     TrainingRows,
@@ -209,7 +213,6 @@ class RankFairPostprocessor(MetaRegressor):
     """
 
     intersect = True  # no setting: several columns are combined
-    cure = CUT_FIRST
 
     maps_: dict[Any, Any]
     ks_: float
@@ -479,7 +482,7 @@ class RankFairPostprocessor(MetaRegressor):
 
         return models[0], out_of_fold(len(rows.y), refits.folds, predicted, self.n_jobs)
 
-    def _new_codes(self, table: Table, passed: Any) -> Codes | None:
+    def _new_codes(self, table: InputTable, passed: Any) -> Codes | None:
         """Return the group of each new row, −1 if it is not known; refuse others."""
         source = label_source(GROUPS, self._group_columns, passed, table)
         trained = None if self.groups_ is None else ()

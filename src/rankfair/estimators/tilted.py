@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from inspect import Parameter, signature
 from numbers import Integral
-from typing import Any, ClassVar, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import narwhals as nw
 import numpy as np
@@ -54,12 +54,10 @@ from rankfair.estimators.outcome import (
     tell,
 )
 from rankfair.input.arrays import Bools, Codes, Floats
-from rankfair.input.errors import CUT, Argument, InputError, InputWarning, Words, listed
+from rankfair.input.errors import Argument, InputError, InputWarning, Words, listed
 from rankfair.input.folds import Folds, make_folds, out_of_fold
 from rankfair.input.frames import (
-    ArrayTable,
-    FrameTable,
-    Table,
+    InputTable,
     check_lengths,
     finite_predictions,
     known_codes,
@@ -95,16 +93,14 @@ class MetaRegressor(MetaEstimatorMixin, GroupLabels):
     """A regressor around one that the user chose, which sees some columns of X."""
 
     estimator_: Any
-    cure: ClassVar[Words] = CUT  # of too many numbers
 
     def _read_rows(self, X: Any, y: Any, **passed: Any) -> TrainingRows:
         """Check what was passed to ``fit``; X stays what it is, for the estimator."""
-        named = self._columns(self.cure)
-        rows = read_training(X, y, named, **passed, seen=columns_seen)
+        rows = read_training(X, y, self._columns(), **passed, seen=columns_seen)
         check_unit(rows.y)
         return rows
 
-    def _read_new(self, X: Any) -> tuple[Table, Any]:
+    def _read_new(self, X: Any) -> tuple[InputTable, Any]:
         """New rows: as a table, and as the estimator sees them."""
         layout = self._layout
         table = new_table(self, X, layout.unused)
@@ -376,14 +372,14 @@ class FitParams:
         return found
 
 
-def columns_seen(X: Any, table: Table, layout: Layout) -> Any:
+def columns_seen(X: Any, table: InputTable, layout: Layout) -> Any:
     """Return the columns that the estimator is to see, in the type of X."""
-    whole = table.values if isinstance(table, ArrayTable) and not issparse(X) else X
+    whole = table.rows if table.names is None and not issparse(X) else X
     if issparse(X) and X.format not in ("csr", "csc"):
         whole = X.tocsr()  # of the others no rows can be taken
     if len(layout.predictors) == table.shape[1]:
         return whole
-    if isinstance(table, FrameTable) and table.is_part:
+    if table.names is not None and table.is_part:
         names = [table.names[j] for j in layout.predictors]
         return nw.from_native(X).select(names).to_native()
     return _safe_indexing(whole, list(layout.predictors), axis=1)
@@ -487,7 +483,7 @@ def _read_set(
 
 
 def _groups_of(
-    table: Table, rows: TrainingRows, named: Any
+    table: InputTable, rows: TrainingRows, named: Any
 ) -> tuple[SensitiveGroups, ...]:
     """The groups of validation rows, as those of training were read."""
     source = label_source(GROUPS, named, None, table)
@@ -500,7 +496,7 @@ def _groups_of(
     )
 
 
-def _placed(name: str, value: Any, table: Table, layout: Layout) -> Any:
+def _placed(name: str, value: Any, table: InputTable, layout: Layout) -> Any:
     """Positions of columns of X as positions among those that the estimator sees."""
     whole = len(layout.predictors) == table.shape[1]
     if whole or _split(name)[1] not in POSITIONS or isinstance(value, str):
@@ -973,6 +969,5 @@ def _cautions(
         yield UserWarning(
             f"this model is useless: {r2}, and that of one constant is 0. {ways}"
         )
-    yield from rows.notes
     advice = f" {r2[0].upper()}{r2[1:]}. {ways}"
     yield from not_reached(found.status, found.shown, asked, rows.attributes, advice)

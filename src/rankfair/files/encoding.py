@@ -24,7 +24,6 @@ from rankfair.input.errors import (
     quoted,
     refuse,
 )
-from rankfair.input.frames import UnseenError
 
 KIND = "rankfair-design"
 NOT_SAID = "does not say what it was fitted to, or its model reads other columns"
@@ -158,21 +157,11 @@ class ModelColumns:
         columns = {**found, **{name: table[name] for name in self.labels}}
         return Table(columns).to_frame(), " ".join(said)
 
-    def predict(
-        self, model: Any, table: Table, name: str = "the model"
-    ) -> tuple[Floats, str]:
+    def predict(self, model: Any, table: Table) -> tuple[Floats, str]:
         """Return predictions of a table's rows, and what was done with categories."""
         X, message = self.draw(table)
-        try:
-            # A model that was fitted to files has their order of columns.
-            found = model.predict(X.select(list(model.feature_names_in_)))
-        except UnseenError as error:
-            group, flags = error.column, "fit with --penalty shared --unseen shared"
-            other = flags if group is None else "leave the cells empty"
-            cure = f"Fit {name} again with such rows, or {other}"
-            column = ", ".join(self.tasks) if group is None else group
-            reason = str(error.expected)
-            raise TableError(reason, cure, column, source=table.source) from None
+        # A model that was fitted to files has their order of columns.
+        found = model.predict(X.select(list(model.feature_names_in_)))
         return np.asarray(found, float), message
 
     def to_dict(self) -> dict[str, Any]:

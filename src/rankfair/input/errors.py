@@ -309,10 +309,11 @@ class ModelFileError(FileError):
 # Settings
 
 MOST_GROUPS = 60  # each has a constraint of its own; states and territories are 56
-# What to do about too many numbers to be groups.
-OR_TEXT = ", or turn labels that are numbers into text."
-CUT: Words = ("Set ", Argument("bins", 4), " to balance four quantiles", OR_TEXT)
-CUT_FIRST: Words = "Cut it into a few classes first" + OR_TEXT
+CUT: Words = (
+    "Cut it into a few classes first, as ",
+    Argument("bins", 4),
+    " of a model does, or turn labels that are numbers into text.",
+)
 
 
 def check_choice(argument: str, value: Any, valid: Iterable[str]) -> str:
@@ -456,7 +457,7 @@ def no_column(
 
 
 def one_group(
-    argument: str, label: Any, n_rows: int | None = None, verb: str = "has"
+    argument: str | Argument, label: Any, n_rows: int | None = None
 ) -> InputError:
     """Return the refusal of rows of one group only.
 
@@ -466,7 +467,7 @@ def one_group(
     sensitive_features has one group only ("F", 812 rows): there is nothing to compare.
     """
     rows = "" if n_rows is None else f", {counted(n_rows, 'row')}"
-    only = f"{verb} one group only ({shown(label)}{rows}): there is nothing to compare"
+    only = f"has one group only ({shown(label)}{rows}): there is nothing to compare"
     return InputError(argument, only)
 
 

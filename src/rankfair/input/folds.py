@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankfair.input.arrays import Codes, Floats
-from rankfair.input.errors import InputError, check_count, counted, listed
-from rankfair.input.frames import FrameTable, open_table
+from rankfair.input.errors import InputError, check_count, counted
+from rankfair.input.frames import open_table
 
 Folds: TypeAlias = Sequence[tuple[Codes, Codes]]
 
@@ -122,10 +122,16 @@ def _given_folds(cv: Any, X: Any, y: Any, counts: NDArray[np.bool_]) -> Folds:
 
     Refused are folds that test rows which they learn from.
     """
+    every = np.arange(len(counts))
+
+    def places(rows: Any) -> Codes:
+        found: Codes = every[np.asarray(rows) if len(rows) else every[:0]]
+        return found[counts[found]]
+
     try:
         given = cv.split(X, y) if hasattr(cv, "split") else cv
-        pairs = [(train, test) for train, test in given]
-    except (TypeError, ValueError) as error:
+        kept = [(places(train), places(test)) for train, test in given]
+    except (IndexError, TypeError, ValueError) as error:
         raise InputError(
             "cv",
             "must split these rows",
@@ -133,43 +139,19 @@ def _given_folds(cv: Any, X: Any, y: Any, counts: NDArray[np.bool_]) -> Folds:
             "Give a splitter that needs X and y only, or pairs of train and test rows: "
             "cv=list(splitter.split(X, y, groups)).",
         ) from error
-    kept = [tuple(_places(rows, counts) for rows in pair) for pair in pairs]
     if not any(len(test) for _, test in kept):
         folds = counted(len(kept), "fold")
         raise InputError("cv", f"holds out no row that counts, in {folds}", cure=PAIRS)
     for k, (train, test) in enumerate(kept):
         both = len(np.intersect1d(train, test))
-        wrong = ""
         if both:
-            wrong = (
-                f"holds out {counted(both, 'row')} in fold {k} that it learns from "
-                "there too: a fit must not have seen the rows it is tested on"
-            )
-        elif not len(train):
-            wrong = "leaves no row to learn from in one of its folds"
-        if wrong:
-            raise InputError("cv", wrong, cure=PAIRS)
+            rows = f"{counted(both, 'row')} in fold {k} that it learns from there too"
+            seen = "a fit must not have seen the rows it is tested on"
+            raise InputError("cv", f"holds out {rows}: {seen}", cure=PAIRS)
+        if not len(train):
+            nothing = "leaves no row to learn from in one of its folds"
+            raise InputError("cv", nothing, cure=PAIRS)
     return [(train, test) for train, test in kept if len(test)]
-
-
-def _places(rows: Any, counts: NDArray[np.bool_]) -> Codes:
-    """Return the rows that count of one half of a fold, from 0 on."""
-    given, n_rows = np.asarray(rows), len(counts)
-    if given.dtype == bool and given.shape == (n_rows,):
-        return np.flatnonzero(given & counts)
-    if given.size == 0:
-        return np.zeros(0, np.intp)
-    whole = given.ndim == 1 and given.dtype.kind in "iu"
-    wrong = given[(given < 0) | (given >= n_rows)] if whole else given.ravel()
-    if len(wrong):
-        raise InputError(
-            "cv",
-            f"must give rows as whole numbers from 0 to {n_rows - 1}, or as masks of "
-            f"all {n_rows} rows",
-            listed(wrong.tolist(), 3),
-        )
-    found: Codes = given[counts[given]].astype(np.intp, copy=False)
-    return found
 
 
 def out_of_fold(
@@ -242,9 +224,6 @@ def take_rows(X: Any, at: Codes) -> Any:
     [[3.0, 4.0]]
     """
     table = open_table(X)
-    if not isinstance(table, FrameTable):
-        return table.values[at]
-    rows = table.frame[at.tolist()].to_native()
-    if table.names == tuple(table.frame.columns):
-        return rows
-    return rows.set_axis(table.names, axis=1)  # equal names, which pandas allows
+    if table.names is None:
+        return table.rows[at]
+    return table.rows[at.tolist()].to_native()

@@ -6,9 +6,8 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from numbers import Real
 from os import PathLike
-from typing import Any, TypeAlias
+from typing import Any
 
 import narwhals as nw
 import numpy as np
@@ -16,9 +15,22 @@ from narwhals.exceptions import DuplicateError
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse
 
-from rankfair.input.arrays import Codes, Column, Floats
-from rankfair.input.errors import Argument, InputError, Words, counted, listed, shown
+from rankfair.input.arrays import Bools, Codes, Column, Floats
+from rankfair.input.errors import (
+    Argument,
+    InputError,
+    Words,
+    as_given,
+    counted,
+    listed,
+    shown,
+)
 
+SORTED_ROWS = (
+    " Folds of sorted rows leave out whole tasks and groups: shuffle them, "
+    "cv=KFold(5, shuffle=True)."
+)
+FIT_MORE = "Use the labels of training, or fit with rows of these too."
 EXACT = 2.0**53  # below it floats tell whole numbers apart
 
 _PLAIN = {"String": "text", "Categorical": "categories", "Enum": "categories"}
@@ -28,82 +40,57 @@ _PLAIN = {"String": "text", "Categorical": "categories", "Enum": "categories"}
 
 
 @dataclass(frozen=True)
-class ArrayTable:
-    """A two-dimensional array, dense or sparse by rows; columns have positions only."""
+class InputTable:
+    """X by column: an array, dense or sparse by rows, or a frame that narwhals knows.
 
-    values: Any
-
-    names = None
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """Rows and columns."""
-        return self.values.shape[0], self.values.shape[1]
-
-    def column(self, j: int) -> Column:
-        """Return column ``j``, as a view of a dense array."""
-        if issparse(self.values):
-            return np.asarray(self.values[:, [j]].toarray().ravel())
-        return np.asarray(self.values[:, j])
-
-    def numbers(self, columns: Sequence[int]) -> Any:
-        """Return these columns as floats, C-ordered; a copy only where needed."""
-        if self.values.dtype.kind not in "biuf":
-            return _stacked(self, columns)
-        whole = len(columns) == self.shape[1]
-        values = self.values if whole else self.values[:, list(columns)]
-        if issparse(values):
-            return values.astype(np.float64, copy=False)
-        return np.ascontiguousarray(values, dtype=np.float64)
-
-
-@dataclass(frozen=True)
-class FrameTable:
-    """A data frame of any library that narwhals knows.
-
-    It may lack columns that nobody asks for: positions are as if it had them.
+    Columns of an array have positions only.  A frame may lack columns that nobody asks
+    for: positions are as if it had them.
     """
 
-    frame: nw.DataFrame[Any]
-    names: tuple[Any, ...]  # of all columns, those it lacks among them
+    rows: Any
+    names: tuple[Any, ...] | None = None  # of a frame, those it lacks among them
 
     @property
     def shape(self) -> tuple[int, int]:
         """Rows, and columns of all."""
-        return self.frame.shape[0], len(self.names)
+        n_rows, n_own = self.rows.shape
+        return n_rows, n_own if self.names is None else len(self.names)
 
     @property
     def is_part(self) -> bool:
         """Whether it lacks columns."""
-        return self.frame.shape[1] < len(self.names)
+        return bool(self.rows.shape[1] < self.shape[1])
 
     def column(self, j: int) -> Column:
-        """Return column ``j`` of all."""
-        own = self.frame.columns.index(self.names[j]) if self.is_part else j
-        return self.frame[:, own]
+        """Return column ``j`` of all, as a view of a dense array."""
+        if self.names is not None:
+            own = self.rows.columns.index(self.names[j]) if self.is_part else j
+            found: Column = self.rows[:, own]
+            return found
+        if issparse(self.rows):
+            return np.asarray(self.rows[:, [j]].toarray().ravel())
+        return np.asarray(self.rows[:, j])
 
-    def numbers(self, columns: Sequence[int]) -> Floats:
-        """Return these columns as floats, C-ordered."""
-        return _stacked(self, columns)
+    def name(self, j: int) -> str:
+        """Return the name of column ``j`` as text; ``x3`` where X has no names."""
+        return f"x{j}" if self.names is None else str(self.names[j])
+
+    def numbers(self, columns: Sequence[int]) -> Any:
+        """Return these columns as floats, C-ordered; a copy only where needed."""
+        if self.names is None and self.rows.dtype.kind in "biuf":
+            whole = len(columns) == self.shape[1]
+            values = self.rows if whole else self.rows[:, list(columns)]
+            if issparse(values):
+                return values.astype(np.float64, copy=False)
+            return np.ascontiguousarray(values, dtype=np.float64)
+        out = np.empty((self.shape[0], len(columns)))
+        for place, j in enumerate(columns):
+            name = str(j) if self.names is None else shown(self.names[j])
+            out[:, place] = column_numbers(self.column(j), f"X (column {name})")
+        return out
 
 
-Table: TypeAlias = ArrayTable | FrameTable
-
-
-def _stacked(table: ArrayTable | FrameTable, columns: Sequence[int]) -> Floats:
-    out = np.empty((table.shape[0], len(columns)))
-    for place, j in enumerate(columns):
-        name = str(j) if table.names is None else shown(table.names[j])
-        out[:, place] = column_numbers(table.column(j), f"X (column {name})")
-    return out
-
-
-def column_name(table: Table, j: int) -> str:
-    """Return the name of column ``j`` as text; ``x3`` where X has no names."""
-    return f"x{j}" if table.names is None else str(table.names[j])
-
-
-def open_table(X: Any) -> Table:
+def open_table(X: Any) -> InputTable:
     """Return X as a table of columns; refuse what is no real table of two dimensions.
 
     Examples
@@ -111,33 +98,34 @@ def open_table(X: Any) -> Table:
     >>> open_table([[1.0, "a"], [2.0, "b"]]).shape
     (2, 2)
     """
-    if isinstance(X, str | PathLike):
+    try:
+        native = nw.from_native(X, pass_through=True)
+    except DuplicateError as error:  # pandas allows equal names
+        every = [str(name) for name in X.columns]
+        again = [name for name in dict.fromkeys(every) if every.count(name) > 1]
+        cure = "Give each a name of its own, or pass X as an array."
+        expected = f"has several columns called {listed(again)}"
+        raise InputError("X", expected, cure=cure) from error
+    streamed = getattr(X, "is_stream", False) is True
+    if streamed or isinstance(native, str | PathLike | nw.LazyFrame):
         raise InputError(
             "X",
-            f"is the name of a file or folder ({str(X)!r}): rows are expected",
-            cure="Read it first, or for Parquet files larger than memory pass "
-            "rankfair.stream(…) to RankFairRegressor.",
+            "must be rows in memory",
+            as_given(X),
+            "Call X.collect() or X.compute() first, or for Parquet files larger than "
+            "memory pass rankfair.stream(…) to fit or predict of RankFairRegressor.",
         )
-    if getattr(X, "is_stream", False) is True:
-        raise InputError(
-            "X",
-            "is a stream of files, which only fit and predict of RankFairRegressor "
-            "read: rows in memory are expected here",
-            cure="Read some of the files first.",
-        )
-    frame = _as_frame(X)
-    if frame is None:
+    if not isinstance(native, nw.DataFrame):
         from sklearn.utils import check_array  # a second to import
 
         values = csr_array(X) if issparse(X) else as_array(X)
-        refuse_complex(values, "X")
         taken = {"accept_sparse": True, "dtype": None, "ensure_all_finite": False}
-        return ArrayTable(check_array(values, **taken))
-    for count, what in zip(frame.shape, ("sample", "feature"), strict=True):
+        return InputTable(check_array(values, **taken))
+    for count, what in zip(native.shape, ("sample", "feature"), strict=True):
         if count == 0:  # scikit-learn's words
-            empty = f"has 0 {what}(s) (shape={frame.shape})"
+            empty = f"has 0 {what}(s) (shape={native.shape})"
             raise InputError("X", f"{empty} while a minimum of 1 is required")
-    return frame
+    return InputTable(native, tuple(native.columns))
 
 
 def refuse_sparse(X: Any) -> None:
@@ -147,25 +135,6 @@ def refuse_sparse(X: Any) -> None:
         expected = f"is sparse: dense data is required, {size}"
         cure = "RankFairRegressor and MultiTaskRegressor take sparse rows."
         raise InputError("X", expected, cure=cure)
-
-
-def _as_frame(X: Any) -> FrameTable | None:
-    names = None
-    try:
-        frame = nw.from_native(X, pass_through=True)
-    except DuplicateError:
-        # Only pandas allows equal names; positions are unique.
-        names = tuple(X.columns)
-        frame = nw.from_native(X.set_axis(range(len(names)), axis=1))
-    if isinstance(frame, nw.LazyFrame):
-        raise InputError(
-            "X",
-            f"is a lazy frame ({type(X).__name__}): rows in memory are expected",
-            cure="Call X.collect() or X.compute() first.",
-        )
-    if isinstance(frame, nw.DataFrame):
-        return FrameTable(frame, names or tuple(frame.columns))
-    return None
 
 
 def as_array(values: Any) -> NDArray[Any]:
@@ -180,14 +149,12 @@ def as_array(values: Any) -> NDArray[Any]:
     >>> as_array(np.ma.array([7, 8], mask=[False, True])).tolist()
     [7, None]
     """
-    array = np.asanyarray(values)
-    if isinstance(array, np.ma.MaskedArray):
-        hidden, array = np.ma.getmaskarray(array), np.asarray(array)
-        nan = array.dtype.kind in "fc"
-        if hidden.any():
-            array = array.copy() if nan else array.astype(object)
-            array[hidden] = math.nan if nan else None
-    array = np.asarray(array)
+    if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
+        fraction = values.dtype.kind in "fc"
+        seen = np.array(values, dtype=None if fraction else object)
+        seen[values.mask] = math.nan if fraction else None
+        return seen
+    array = np.asarray(values)
     if isinstance(values, np.ndarray) or array.dtype.kind not in "USiuf":
         return array
     # NumPy makes text of numbers beside text, and ties large numbers beside fractions.
@@ -196,16 +163,6 @@ def as_array(values: Any) -> NDArray[Any]:
     kinds = set(map(type, objects.ravel())) if isinstance(values, list | tuple) else {}
     united = bool in kinds and len(kinds) > 1
     return objects if array.dtype.kind in "US" or large or united else array
-
-
-def refuse_complex(values: NDArray[Any], argument: str) -> None:
-    """Raise if an array is complex."""
-    if values.dtype.kind == "c":
-        raise InputError(
-            argument,
-            f"has dtype {values.dtype}: real numbers are expected",
-            cure="Complex data not supported.",  # scikit-learn's words
-        )
 
 
 def as_columns(values: Any, argument: str) -> list[Column]:
@@ -265,7 +222,6 @@ def column_numbers(column: Column, argument: str) -> Floats:
         if column.dtype in (nw.Categorical, nw.Enum, nw.String):
             _refuse_text(column.to_list(), argument, str(column.dtype))
         column = column.to_numpy()
-    refuse_complex(column, argument)
     if column.dtype.kind in "biuf":
         return np.asarray(column, dtype=np.float64)
     if column.dtype.kind not in "OUS":
@@ -365,8 +321,6 @@ def read_weights(sample_weight: Any, n_rows: int) -> Floats | None:
     if sample_weight is None:
         return None
     argument = "sample_weight"
-    if isinstance(sample_weight, Real):
-        sample_weight = np.full(n_rows, float(sample_weight))
     weights, _ = _finite_column(sample_weight, argument, warn=False)
     negative = int((weights < 0).sum())
     if negative:
@@ -482,15 +436,33 @@ def find_labels(columns: Sequence[Column], argument: str) -> tuple[Codes, NDArra
             )
     if len(found) == 1:
         return found[0]
-    cells = found[0][0]
-    for codes, labels in found[1:]:
-        cells = cells * len(labels) + codes
-    codes, present = _code_numbers(cells)
-    places = np.unravel_index(present, tuple(len(labels) for _, labels in found))
-    parts = [
-        labels[place].tolist() for (_, labels), place in zip(found, places, strict=True)
-    ]
-    return codes, label_array(list(zip(*parts, strict=True)))
+    codes, cells = find_cells(found)
+    return codes, label_array(cells)
+
+
+def find_cells(
+    found: Sequence[tuple[Codes, NDArray[Any]]], counts: Bools | None = None
+) -> tuple[Codes, list[tuple[Any, ...]]]:
+    """Return codes of the combinations of labels, −1 where one is missing, and these.
+
+    They are those of rows that ``counts``, in the order of their labels.
+
+    Examples
+    --------
+    >>> sex = np.array([0, 1, 1]), np.array(["F", "M"])
+    >>> find_cells([sex, (np.array([0, 0, -1]), np.array([30]))])
+    (array([ 0,  1, -1]), [('F', 30), ('M', 30)])
+    """
+    known = np.all([codes >= 0 for codes, _ in found], axis=0)
+    shape = tuple(len(labels) for _, labels in found)
+    cells = np.ravel_multi_index([codes[known] for codes, _ in found], shape)
+    present = np.unique(cells if counts is None else cells[counts[known]])
+    places = np.unravel_index(present, shape)
+    parts = [labels[at].tolist() for (_, labels), at in zip(found, places, strict=True)]
+    place = np.searchsorted(present, cells)
+    codes = np.full(len(known), -1, np.intp)
+    codes[known] = np.where(np.isin(cells, present), place, -1)
+    return codes, list(zip(*parts, strict=True))
 
 
 def find_known(column: Column, argument: str) -> tuple[Codes, NDArray[Any]]:
@@ -514,43 +486,27 @@ def find_known(column: Column, argument: str) -> tuple[Codes, NDArray[Any]]:
     if column.dtype.kind != "f":
         return _code_numbers(column)
     known = ~np.isnan(column)
-    every = bool(known.all())
-    values = column if every else column[known]
-    infinite = int(np.isinf(values).sum())
-    if infinite:
-        raise InputError(
-            argument,
-            f"has {counted(infinite, 'infinite label')} in "
-            f"{counted(len(column), 'row')}: text, booleans and finite numbers are "
-            "labels",
-            cure="Name such rows, or drop them.",
-        )
+    values = column[known]
+    refuse_infinite(values, (), argument)
     with np.errstate(invalid="ignore"):
         whole = values.astype(np.int64)
     # Floats are integers where nothing is lost by it.
-    found = _code_numbers(whole if np.array_equal(whole, values) else values)
-    if every:
-        return found
     codes = np.full(len(column), -1, np.intp)
-    codes[known] = found[0]
-    return codes, found[1]
+    codes[known], labels = _code_numbers(
+        whole if np.array_equal(whole, values) else values
+    )
+    return codes, labels
 
 
 def _code_numbers(values: NDArray[Any]) -> tuple[Codes, NDArray[Any]]:
     """Code numbers; integers of a small range by a table, two passes and no sort."""
-    if values.dtype.kind == "b":
-        codes, labels = _code_numbers(values.view(np.uint8))
-        return codes, labels.astype(bool)
-    if values.dtype.kind in "iu" and len(values):
+    if values.dtype.kind in "biu" and len(values):
         low, high = int(values.min()), int(values.max())
         if high - low <= 4 * len(values) + 1000 and high <= np.iinfo(np.intp).max:
-            place = values.astype(np.intp, copy=False)
-            place = place - low if low else place
+            place = values.astype(np.intp) - low
             present = np.zeros(high - low + 1, bool)
             present[place] = True
             labels = (np.flatnonzero(present) + low).astype(values.dtype)
-            if len(labels) == len(present):
-                return place, labels
             return (np.cumsum(present) - 1)[place], labels
     labels, codes = np.unique(values, return_inverse=True)
     return codes.astype(np.intp, copy=False), labels
@@ -558,7 +514,7 @@ def _code_numbers(values: NDArray[Any]) -> tuple[Codes, NDArray[Any]]:
 
 def _code_objects(values: list[Any], argument: str) -> tuple[Codes, NDArray[Any]]:
     try:
-        distinct = list(dict.fromkeys(values))
+        distinct = dict.fromkeys(values)
     except TypeError as error:
         plain = f"must hold plain labels (text, numbers, booleans): {error}"
         raise InputError(argument, plain) from None
@@ -567,9 +523,8 @@ def _code_objects(values: list[Any], argument: str) -> tuple[Codes, NDArray[Any]
         labels.sort()
     except TypeError:
         labels.sort(key=str)
-    index = dict.fromkeys(distinct, -1)
-    index |= {label: code for code, label in enumerate(labels)}
-    codes = np.fromiter(map(index.__getitem__, values), np.intp, len(values))
+    index = {label: code for code, label in enumerate(labels)}
+    codes = np.array([index.get(value, -1) for value in values], np.intp)
     return codes, label_array(labels)
 
 
@@ -597,45 +552,6 @@ def label_array(labels: list[Any]) -> NDArray[Any]:
 
 # Labels of new rows
 
-SORTED_ROWS = (
-    " Folds of sorted rows leave out whole tasks and groups: shuffle them, "
-    "cv=KFold(5, shuffle=True)."
-)
-FIT_MORE = ("Use the labels of training, or fit with rows of these too.",)
-
-
-class UnseenError(InputError):
-    """Labels of new rows that training did not have; what it is about is kept apart.
-
-    Attributes
-    ----------
-    labels, known : sequence
-        Those labels, and the ones of training.
-    n_rows : int
-        How many rows have such labels.
-    column : str or None
-        The column of a sensitive feature; None where the labels are of tasks.
-    """
-
-    def __init__(
-        self,
-        argument: str,
-        labels: Sequence[Any],
-        known: Sequence[Any],
-        n_rows: int,
-        cure: tuple[str | Argument, ...] = FIT_MORE,
-        column: str | None = None,
-    ):
-        super().__init__(
-            argument,
-            f"has labels not seen in training: {listed(labels)} "
-            f"({counted(n_rows, 'row')}); training had {listed(known)}",
-            cure=(*cure, SORTED_ROWS),
-        )
-        self.args = argument, labels, known, n_rows, cure, column
-        self.labels, self.known = labels, known
-        self.n_rows, self.column = n_rows, column
-
 
 def recode(
     codes: Codes, here: NDArray[Any], labels: NDArray[Any], argument: str = "tasks"
@@ -652,7 +568,7 @@ def recode(
     """
     index = {label: code for code, label in enumerate(labels.tolist())}
     places = [index.get(label, -1) for label in here.tolist()]
-    others = [label for label, c in zip(here.tolist(), places, strict=True) if c < 0]
+    others = [label for label in here.tolist() if label not in index]
     texts = {str(label): label for label in index}
     twins = [label for label in others if str(label) in texts]
     if twins:
@@ -674,17 +590,19 @@ def refuse_unseen(
     others: Sequence[Any],
     known: NDArray[Any],
     n_rows: int,
-    cure: tuple[str | Argument, ...] = FIT_MORE,
-    column: str | None = None,
+    cure: Sequence[str | Argument] = (FIT_MORE,),
 ) -> None:
     """Raise if new rows have labels that training did not have."""
     if others:
-        raise UnseenError(argument, others, known.tolist(), n_rows, cure, column)
+        raise InputError(
+            argument,
+            f"has labels not seen in training: {listed(others)} "
+            f"({counted(n_rows, 'row')}); training had {listed(known.tolist())}",
+            cure=(*cure, SORTED_ROWS),
+        )
 
 
-def known_codes(
-    column: Column, argument: str, labels: NDArray[Any], name: str | None = None
-) -> Codes:
+def known_codes(column: Column, argument: str, labels: NDArray[Any]) -> Codes:
     """Return the group of each new row, −1 if it is not known; refuse other groups.
 
     Examples
@@ -696,7 +614,5 @@ def known_codes(
     codes, others = recode(here, found, labels, argument)
     n_rows = int((codes[here >= 0] < 0).sum())
     none = "Use the labels of training, None where the group is not known, or fit with "
-    refuse_unseen(
-        argument, others, labels, n_rows, (f"{none}rows of these groups.",), name
-    )
+    refuse_unseen(argument, others, labels, n_rows, [f"{none}rows of these groups."])
     return codes

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -20,7 +21,6 @@ from rankfair.input.errors import (
     MOST_GROUPS,
     Argument,
     InputError,
-    InputWarning,
     Words,
     as_given,
     counted,
@@ -30,11 +30,11 @@ from rankfair.input.errors import (
     shown,
 )
 from rankfair.input.frames import (
-    FrameTable,
-    Table,
+    InputTable,
     as_columns,
     check_lengths,
-    column_name,
+    column_numbers,
+    find_cells,
     find_known,
     find_labels,
     open_table,
@@ -81,7 +81,7 @@ class Source:
         ]
 
 
-def resolve_columns(argument: str, wanted: Any, table: Table) -> tuple[int, ...]:
+def resolve_columns(argument: str, wanted: Any, table: InputTable) -> tuple[int, ...]:
     """Return positions of the columns that ``wanted`` names: one or several.
 
     Text is a name, an integer is a position (negative ones count from the end).
@@ -112,7 +112,7 @@ def is_reference(ref: Any) -> bool:
     return isinstance(ref, str | Integral) and not isinstance(ref, bool)
 
 
-def _position(argument: Argument, table: Table) -> int:
+def _position(argument: Argument, table: InputTable) -> int:
     """Return the position of the column that an argument names."""
     ref, n = argument.value, table.shape[1]
     if not isinstance(ref, str):
@@ -120,34 +120,32 @@ def _position(argument: Argument, table: Table) -> int:
             return int(ref) % n
         has = f"It has {counted(n, 'column')} (0 to {n - 1})."
         raise no_column(argument, cure=has)
-    if not isinstance(table, FrameTable):
+    if table.names is None:
         raise InputError(
             argument,
             "names a column, but X is an array without column names",
             cure="Give a position, or pass a data frame: a ColumnTransformer makes one "
             'after set_output(transform="pandas").',
         )
-    names = [str(name) for name in table.names]
-    if ref not in table.names:  # a ColumnTransformer puts its step and __ in front
-        names = [name.rpartition("__")[2] for name in names]
-    count = names.count(ref)
-    if count == 1:
+    if ref in table.names:
+        return table.names.index(ref)
+    # A ColumnTransformer puts its step and __ in front.
+    steps = [str(name).rpartition("__") for name in table.names]
+    names = [last for _, _, last in steps]
+    if names.count(ref) == 1:
         return names.index(ref)
-    if count:
-        expected = f"names {count} columns of X"
+    if ref in names:
+        expected = f"names {names.count(ref)} columns of X"
         raise InputError(argument, expected, cure="Give a position, or rename them.")
     own = [
-        str(name)
-        for name, last in zip(table.names, names, strict=True)
-        if last.startswith(f"{ref}_")
+        f"{step}__{last}" for step, _, last in steps if step and last.startswith(ref)
     ]
-    cure = (
+    through = (
         f"It has {listed(own)}: let the ColumnTransformer pass {shown(ref)} through as "
         'it is, with set_output(transform="pandas") and '
         "verbose_feature_names_out=False."
     )
-    encoded = own and any("__" in str(name) for name in table.names)
-    raise no_column(argument, table.names, cure=cure if encoded else "")
+    raise no_column(argument, table.names, cure=through if own else "")
 
 
 def refuse_same_columns(tasks: Source | None, groups: Source | None) -> None:
@@ -178,12 +176,11 @@ def passed_columns(
     """
     if not isinstance(passed, dict):
         columns = as_columns(passed, argument)
-        rest = [f"{what} {j + 1}" if columns[1:] else what for j in range(len(columns))]
-        names = [getattr(column, "name", None) for column in columns]
-        return columns, tuple(
-            other if name in (None, "") else str(name)
-            for name, other in zip(names, rest, strict=True)
-        )
+        names = [
+            getattr(column, "name", None) or (f"{what} {j}" if columns[1:] else what)
+            for j, column in enumerate(columns, start=1)
+        ]
+        return columns, tuple(map(str, names))
     if not passed:
         raise InputError(argument, "is an empty dict: at least one column is expected")
     columns = []
@@ -207,14 +204,16 @@ def labels_of_rows(labels: Any, n_rows: int, argument: str = GROUPS) -> Source:
     return source
 
 
-def label_source(argument: str, named: Any, passed: Any, table: Table) -> Source | None:
+def label_source(
+    argument: str, named: Any, passed: Any, table: InputTable
+) -> Source | None:
     """Return where labels come from: columns of X, or an array; None for neither."""
     if named is None:
         if passed is None:
             return None
         return labels_of_rows(passed, table.shape[0], argument)
     at = resolve_columns(argument, named, table)
-    names = tuple(column_name(table, j) for j in at)
+    names = tuple(map(table.name, at))
     place = f"column {listed(names)}"
     if passed is not None:
         raise InputError(
@@ -253,6 +252,15 @@ def refuse_several(source: Source, cure: Words) -> None:
 
 
 # Groups
+
+
+def refuse_more_than_two(argument: str, groups: SensitiveGroups) -> None:
+    """Raise if there are three groups or more."""
+    labels = groups.labels.tolist()
+    if len(labels) > 2:
+        many = f"has {len(labels)} groups ({listed(labels)}): two are expected"
+        pairs = "Compare one with the rest, or two of them."
+        raise InputError(argument, many, cure=pairs)
 
 
 @dataclass(frozen=True)
@@ -320,11 +328,12 @@ class SensitiveGroups:
 
 def cut(groups: SensitiveGroups, bins: int, weights: Floats | None) -> SensitiveGroups:
     """Return quantiles of a number as groups; equal numbers stay together."""
-    total = groups.sizes(weights)
-    values = groups.labels.astype(np.float64)[total > 0]
+    total, labels = groups.sizes(weights), groups.labels.astype(np.float64)
+    values = labels[total > 0]
     place = quantile_places(total[total > 0], bins)
     starts = np.unique(values[np.flatnonzero(np.diff(place, prepend=-1))])
-    return cut_at(groups, np.append(starts, values[-1]))
+    numbers = np.append(labels, math.nan)[groups.codes]  # the last one for code −1
+    return cut_at(numbers, np.append(starts, values[-1]), groups.name)
 
 
 def quantile_places(weights: NDArray[Any], n: int) -> Codes:
@@ -343,19 +352,18 @@ def quantile_places(weights: NDArray[Any], n: int) -> Codes:
     return places
 
 
-def cut_at(groups: SensitiveGroups, edges: Floats) -> SensitiveGroups:
+def cut_at(values: Floats, edges: Floats, name: str) -> SensitiveGroups:
     """Return the bin of each row; numbers beyond the edges are in the outer bins.
 
     Examples
     --------
-    >>> ages = SensitiveGroups(np.array([0, 1, -1, 2]), np.array([5, 30, 99]), "age")
-    >>> cut_at(ages, np.array([18.0, 40.0, 65.0])).codes.tolist()
+    >>> ages = np.array([5.0, 30.0, np.nan, 99.0])
+    >>> cut_at(ages, np.array([18.0, 40.0, 65.0]), "age").codes.tolist()
     [0, 0, -1, 1]
     """
-    values = groups.labels.astype(np.float64)
-    place = np.searchsorted(edges[1:-1], values, "right").astype(np.intp)
-    codes = np.where(groups.codes < 0, -1, place[groups.codes])
-    return SensitiveGroups(codes, bin_labels(edges), groups.name, edges)
+    places = np.searchsorted(edges[1:-1], values, "right").astype(np.intp)
+    codes = np.where(np.isnan(values), -1, places)
+    return SensitiveGroups(codes, bin_labels(edges), name, edges)
 
 
 def bin_labels(edges: Floats) -> NDArray[Any]:
@@ -378,7 +386,7 @@ def bin_labels(edges: Floats) -> NDArray[Any]:
 def crossed(
     found: Sequence[SensitiveGroups], weights: Floats | None = None
 ) -> SensitiveGroups:
-    """Return the combinations of several attributes that some row has, as groups.
+    """Return the combinations of several features that some row has, as groups.
 
     A row is of unknown group if one of its labels is missing.
 
@@ -390,21 +398,26 @@ def crossed(
     >>> both.name, both.labels.tolist(), both.codes.tolist()
     ('sex × old', ['F × no', 'M × no'], [0, 1, -1])
     """
-    known = np.all([groups.codes >= 0 for groups in found], axis=0)
-    shape = tuple(len(groups.labels) for groups in found)
-    cells = np.ravel_multi_index([groups.codes[known] for groups in found], shape)
-    present = np.unique(cells if weights is None else cells[weights[known] > 0])
-    places = np.unravel_index(present, shape)
-    parts = [
-        groups.labels[place].tolist()
-        for groups, place in zip(found, places, strict=True)
-    ]
-    labels = plain_labels([*zip(*parts, strict=True)])
-    place = np.searchsorted(present, cells)
-    codes = np.full(len(known), -1, np.intp)
-    codes[known] = np.where(np.isin(cells, present), place, -1)
+    counts = None if weights is None else weights > 0
+    codes, cells = find_cells([(each.codes, each.labels) for each in found], counts)
     name = cell_label([each.name for each in found])
-    return SensitiveGroups(codes, np.array(labels), name)
+    return SensitiveGroups(codes, np.array(plain_labels(cells)), name)
+
+
+def combined(
+    found: Sequence[SensitiveGroups], argument: str | Argument, weights: Floats | None
+) -> SensitiveGroups:
+    """Return combinations of several features; refuse too many of them, or only one."""
+    cells = crossed(found, weights)
+    if not len(cells.labels):
+        raise InputError(
+            argument,
+            f"has no row with a known label in every one of {cells.name}: there is no "
+            "combination to balance",
+            cure=("Leave ", Argument("intersect"), " out."),
+        )
+    check_groups(cells, argument, None, f"combinations of {cells.name}", ALONE)
+    return cells
 
 
 def plain_labels(labels: Sequence[Any]) -> list[Any]:
@@ -448,38 +461,26 @@ def cell_label(parts: Sequence[Any], quote: bool = False) -> str:
 # Reading
 
 
-@dataclass(frozen=True)
-class SensitiveFeatures:
-    """Sensitive features: as columns that came, and as what is to be balanced."""
+def read_balanced(
+    source: Source,
+    weights: Floats | None = None,
+    bins: int | None = None,
+    intersect: bool = False,
+) -> tuple[list[SensitiveGroups], list[SensitiveGroups]]:
+    """Return sensitive features by column, and what is to be balanced.
 
-    columns: tuple[SensitiveGroups, ...] = ()
-    attributes: tuple[SensitiveGroups, ...] = ()
-    note: InputWarning | None = None
-
-    @classmethod
-    def of(
-        cls,
-        source: Source,
-        weights: Floats | None = None,
-        bins: int | None = None,
-        intersect: bool = False,
-        cure: Words = CUT,
-    ) -> SensitiveFeatures:
-        """Read all features; with ``intersect`` their combinations are balanced."""
-        found = tuple(read_features(source, weights, bins, cure=cure))
-        if not intersect or len(found) == 1:
-            return cls(found, found)
-        cells = crossed(found, weights)
-        return cls(found, (cells,), _check_cells(cells, source.argument, weights))
+    That is each of them or, with ``intersect``, their combinations.
+    """
+    found = read_features(source, weights, bins)
+    if not intersect or len(found) == 1:
+        return found, found
+    return found, [combined(found, source.argument, weights)]
 
 
 def read_features(
     source: Source,
     weights: Floats | None = None,
     bins: int | None = None,
-    several: bool = True,
-    unknown: bool = True,
-    cure: Words = CUT,
 ) -> list[SensitiveGroups]:
     """Return the groups of each feature; rows of weight zero count as absent.
 
@@ -491,12 +492,6 @@ def read_features(
         Weights of the rows.
     bins : int, optional
         Features of more distinct numbers than that are cut into so many quantiles.
-    several : bool, default=True
-        Whether there may be more than two groups.
-    unknown : bool, default=True
-        Whether there may be rows of unknown group.
-    cure : str, Argument or tuple of these
-        What to do about too many numbers.
 
     Examples
     --------
@@ -504,23 +499,19 @@ def read_features(
     >>> read_features(source, bins=2)[0].labels.tolist()
     ['[20, 44)', '[44, 67]']
     """
-    for name in source.names:
-        count = source.names.count(name)
-        if count > 1:
-            same = f"has {count} features called {shown(name)}"
-            raise InputError(source.argument, f"{same}: each needs a name of its own")
+    refuse_same_names(source.argument, source.names)
     found = []
     for part in source.parts():
-        groups = _read(part, unknown)
+        groups = _read(part)
         labels = groups.labels.tolist()
         most = MOST_FRACTIONS if groups.labels.dtype.kind == "f" else MOST_NUMBERS
         if bins is not None and groups.holds_numbers and len(labels) > bins:
             groups = cut(groups, bins, weights)
-        elif several and groups.holds_numbers and len(labels) > most:
+        elif groups.holds_numbers and len(labels) > most:
             distinct = f"holds {len(labels)} distinct numbers ({listed(labels)})"
             expected = f"{distinct}: groups are expected"
-            raise InputError(part.argument, expected, cure=cure)
-        check_groups(groups, part.argument, weights, several)
+            raise InputError(part.argument, expected, cure=CUT)
+        check_groups(groups, part.argument, weights)
         found.append(groups)
     if bins is not None and not any(groups.holds_numbers for groups in found):
         none = f" holds none ({listed(found[0].labels.tolist())})"
@@ -529,7 +520,7 @@ def read_features(
     return found
 
 
-def _read(source: Source, unknown: bool) -> SensitiveGroups:
+def _read(source: Source) -> SensitiveGroups:
     """Return the groups of one feature; those that were made keep their order."""
     argument, (column,) = source.argument, source.columns
     if isinstance(column, SensitiveGroups):
@@ -537,7 +528,7 @@ def _read(source: Source, unknown: bool) -> SensitiveGroups:
         codes = np.searchsorted(here, column.codes)
         codes[column.codes < 0] = -1
         return SensitiveGroups(codes, column.labels[here], source.name)
-    codes, labels = find_known(column, argument) if unknown else source.labels()
+    codes, labels = find_known(column, argument)
     if labels.dtype == object and all(map(_is_number, labels.tolist())):
         numbers = labels.astype(np.float64)
         labels = numbers if (np.diff(numbers) > 0).all() else labels
@@ -551,11 +542,20 @@ def _is_number(label: Any) -> bool:
     return isinstance(label, Real) and not isinstance(label, bool | np.bool_)
 
 
+def refuse_same_names(
+    argument: str | Argument, names: Sequence[str], what: str = "features"
+) -> None:
+    """Raise if two are called the same."""
+    for name in names:
+        if names.count(name) > 1:
+            same = f"has {names.count(name)} {what} called {shown(name)}"
+            raise InputError(argument, f"{same}: each needs a name of its own")
+
+
 def check_groups(
     groups: SensitiveGroups,
-    argument: str,
+    argument: str | Argument,
     weights: Floats | None,
-    several: bool = True,
     what: str = "groups",
     cure: Words = "Join small groups, or cut a number into bins.",
 ) -> None:
@@ -563,11 +563,8 @@ def check_groups(
     labels = groups.labels.tolist()
     if len(labels) == 1:
         raise one_group(argument, labels[0], len(groups) - groups.n_unknown)
-    many = f"has {len(labels)} {what} ({listed(labels)})"
-    if len(labels) > 2 and not several:
-        pairs = "Compare one with the rest, or two of them."
-        raise InputError(argument, f"{many}: two are expected", cure=pairs)
     if len(labels) > MOST_GROUPS:
+        many = f"has {len(labels)} {what} ({listed(labels)})"
         expected = f"{many}: at most {MOST_GROUPS} are expected"
         raise InputError(argument, expected, cure=cure)
     for g in np.flatnonzero(groups.sizes(weights) == 0).tolist():
@@ -577,33 +574,6 @@ def check_groups(
             f"{shown(labels[g])} in {argument}: there is nothing to compare",
             cure="Give some of them weight, or leave these rows out.",
         )
-
-
-def _check_cells(
-    cells: SensitiveGroups, argument: str, weights: Floats | None
-) -> InputWarning | None:
-    """Refuse too many combinations, or only one; return a warning of small ones."""
-    if not len(cells.labels):
-        raise InputError(
-            argument,
-            f"has no row with a known label in every one of {cells.name}: there is no "
-            "combination to balance",
-            cure=("Leave ", Argument("intersect"), " out."),
-        )
-    what = f"combinations of {cells.name}"
-    check_groups(cells, argument, None, what=what, cure=ALONE)
-    rows = cells.sizes(None if weights is None else np.sign(weights))
-    small = [
-        f"{shown(label)} ({int(n)} row)"
-        for label, n in zip(cells.labels.tolist(), rows, strict=True)
-        if n < 2
-    ]
-    if not small:
-        return None
-    more = f" and {len(small) - 5} more" if len(small) > 5 else ""
-    single = f"has {what} with a single row: {', '.join(small[:5])}{more}"
-    each = "each is held in the middle of all predictions"
-    return InputWarning(argument, f"{single}; {each}", cure=ALONE)
 
 
 def group_labels(
@@ -621,17 +591,14 @@ def group_labels(
     """
     found = []
     for part in source.parts():
-        groups = SensitiveGroups(*find_known(part.columns[0], part.argument), part.name)
-        if groups.name in edges:
-            if not groups.holds_numbers and len(groups.labels):
-                raise InputError(
-                    part.argument,
-                    "must be a number, as in training, for bins to cut",
-                    listed(groups.labels.tolist()),
-                    "Convert it as in training.",
-                )
-            groups = cut_at(groups, edges[groups.name])
-        found.append(groups)
+        (column,), name = part.columns, part.name
+        if name in edges:
+            found.append(
+                cut_at(column_numbers(column, part.argument), edges[name], name)
+            )
+        else:
+            codes, labels = find_known(column, part.argument)
+            found.append(SensitiveGroups(codes, labels, name))
     if intersect and len(found) > 1:
         found = [crossed(found)]
     return {groups.name: groups.spelt() for groups in found}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import inspect
-import math
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations
@@ -16,20 +16,17 @@ from numpy.typing import NDArray
 
 from rankfair.input.arrays import Codes, Column, Floats
 from rankfair.input.errors import (
-    CUT_FIRST,
-    MOST_GROUPS,
     Argument,
     InputError,
+    check_choice,
     counted,
     listed,
     shown,
 )
 from rankfair.input.frames import (
-    as_columns,
     check_lengths,
     column_numbers,
     find_known,
-    find_labels,
     frame_library,
     label_array,
     read_ranked,
@@ -38,16 +35,17 @@ from rankfair.input.frames import (
 )
 from rankfair.input.groups import (
     GROUPS,
-    SensitiveFeatures,
     SensitiveGroups,
     Source,
-    crossed,
+    combined,
     is_reference,
     label_source_of,
     label_table,
     labels_of_rows,
     passed_columns,
+    read_balanced,
     read_features,
+    refuse_same_names,
     refuse_several,
 )
 
@@ -95,8 +93,8 @@ class ScoredRows:
 
     predicted: dict[str, Floats]
     ranked: dict[str, Floats]
-    target: Floats | None
     groupings: tuple[SensitiveGroups, ...]
+    target: Floats | None = None
     tasks: Codes | None = None
     task_labels: tuple[str, ...] = ("all",)
     weights: NDArray[Any] | None = None
@@ -123,17 +121,14 @@ class ScoredRows:
 
     def take(self, at: NDArray[Any]) -> ScoredRows:
         """Return some rows, by mask or by position."""
-        names = "target", "tasks", "weights", "controls", "complementary", "places"
-        values = {name: getattr(self, name) for name in names}
+        arrays = "target", "tasks", "weights", "controls", "complementary", "places"
+        values = {name: getattr(self, name) for name in arrays}
         own = {name: each[at] for name, each in values.items() if each is not None}
-        return replace(
-            self,
-            predicted={name: values[at] for name, values in self.predicted.items()},
-            ranked={name: values[at] for name, values in self.ranked.items()},
-            within={name: values[at] for name, values in self.within.items()},
-            groupings=tuple(each.take(at) for each in self.groupings),
-            **own,
-        )
+        for name in ("predicted", "ranked", "within"):
+            by_model = getattr(self, name)
+            own[name] = {model: each[at] for model, each in by_model.items()}
+        groupings = tuple(each.take(at) for each in self.groupings)
+        return replace(self, groupings=groupings, **own)
 
     def of_known_group(self) -> ScoredRows:
         """Return the rows whose group is known, of the first feature."""
@@ -143,22 +138,17 @@ class ScoredRows:
 
 def read_scored(
     read: Mapping[str, tuple[Floats, Floats]],
-    target: Floats | None,
     groups: Source,
     weights: Floats | None,
-    *,
-    several: bool = True,
+    **more: Any,
 ) -> ScoredRows:
-    """Return predictions, each with its exact order, beside their groups.
-
-    ``several``: there may be more than two groups.
-    """
-    predicted = {name: values for name, (values, _) in read.items()}
-    ranked = {name: order for name, (_, order) in read.items()}
-    found = read_features(groups, weights, several=several, cure=CUT_FIRST)
-    n_rows = len(next(iter(predicted.values())))
+    """Return predictions, each with its exact order, beside their groups and more."""
     return ScoredRows(
-        predicted, ranked, target, tuple(found), weights=weights, n_given=n_rows
+        predicted={name: values for name, (values, _) in read.items()},
+        ranked={name: order for name, (_, order) in read.items()},
+        groupings=tuple(read_features(groups, weights)),
+        weights=weights,
+        **more,
     )
 
 
@@ -179,9 +169,13 @@ def score_model(
     of_tasks = labels_for("tasks", tasks, model, X)
     predicted = predict_rows(model, X, tasks, sensitive_features)
     read = {MODEL: read_ranked(predicted, PREDICTED)}
-    target = None if y is None else read_target(y, n_rows=len(read[MODEL][0]))
-    rows = read_scored(read, target, source, None)
-    return replace(rows, tasks=None if of_tasks is None else of_tasks.labels()[0])
+    return read_scored(
+        read,
+        source,
+        None,
+        target=None if y is None else read_target(y, n_rows=len(predicted)),
+        tasks=None if of_tasks is None else of_tasks.labels()[0],
+    )
 
 
 def _no_groups(where: str) -> InputError:
@@ -211,40 +205,27 @@ def predict_rows(model: Any, X: Any, tasks: Any, sensitive_features: Any) -> Any
     array, as they did to ``fit``, and that it does not read from a column of X; a
     pipeline hands them to its last step.
     """
-    passed = {}
-    for name, given in {"tasks": tasks, GROUPS: sensitive_features}.items():
-        reader = None if given is None else _reader_of(model, name)
-        if reader is None or is_reference(given):
-            continue
-        layout = getattr(reader, "_layout", None)
-        # Tasks may be clusters only, and groups those of a measure.
-        trained = {
-            "tasks": getattr(layout, "task_columns", ()),
-            GROUPS: getattr(reader, "groups_", ()),
-        }
-        if getattr(reader, name, None) is None and trained[name] is not None:
-            passed[name] = given
-    return model.predict(X, **passed)
-
-
-def _reader_of(model: Any, name: str) -> Any:
-    """Return who reads labels that ``model.predict`` is given by name, None if nobody.
-
-    Of a pipeline it is the last step.  With metadata routing enabled a step gets only
-    what it asked for.
-    """
-    from sklearn import get_config  # a second to import
+    from sklearn import config_context  # a second to import
     from sklearn.pipeline import Pipeline
 
-    if not isinstance(model, Pipeline):
-        takes = inspect.signature(model.predict).parameters
-        return model if name in takes else None
-    last = model.steps[-1][1]
-    reader = _reader_of(last, name)
-    if reader is not last or not get_config()["enable_metadata_routing"]:
-        return reader
-    asked = last.get_metadata_routing().consumes("predict", [name])
-    return reader if name in asked else None
+    reader = model
+    while isinstance(reader, Pipeline):
+        reader = reader.steps[-1][1]
+    takes = inspect.signature(reader.predict).parameters
+    # Tasks may be clusters only, and groups those of a measure.
+    trained = {
+        "tasks": getattr(getattr(reader, "_layout", None), "task_columns", ()),
+        GROUPS: getattr(reader, "groups_", ()),
+    }
+    passed = {
+        name: given
+        for name, given in {"tasks": tasks, GROUPS: sensitive_features}.items()
+        if not (given is None or is_reference(given) or trained[name] is None)
+        and name in takes
+        and getattr(reader, name, None) is None
+    }
+    with config_context(enable_metadata_routing=False):
+        return model.predict(X, **passed)
 
 
 def naming(model: Any, X: Any, name: str) -> tuple[Any, Any]:
@@ -264,29 +245,23 @@ def naming(model: Any, X: Any, name: str) -> tuple[Any, Any]:
     >>> naming(model, X, "tasks")[1][:, 1].tolist()
     [0.5, 0.5, 1.0, 1.0]
     """
-    part: tuple[Any, Any] | None = model, X
-    while part is not None:
-        if getattr(part[0], name, None) is not None:
-            return part
-        part = _inside(*part)
-    return model, X
-
-
-def _inside(model: Any, X: Any) -> tuple[Any, Any] | None:
-    """The model inside a fitted one, and the X that it sees; None if there is none."""
     from sklearn.compose import TransformedTargetRegressor  # a second to import
     from sklearn.pipeline import Pipeline
 
-    if isinstance(model, Pipeline):
-        steps = model[:-1]
-        return model.steps[-1][1], steps.transform(X) if len(steps) else X
-    if isinstance(model, TransformedTargetRegressor):
-        return model.regressor_, X
-    if hasattr(model, "best_estimator_"):
-        return model.best_estimator_, X
-    own = getattr(model, "_inside", None)
-    found: tuple[Any, Any] | None = None if own is None else own(X)
-    return found
+    part, seen = model, X
+    while getattr(part, name, None) is None:
+        if isinstance(part, Pipeline):
+            steps, (_, part) = part[:-1], part.steps[-1]
+            seen = steps.transform(seen) if len(steps) else seen
+        elif isinstance(part, TransformedTargetRegressor):
+            part = part.regressor_
+        elif hasattr(part, "best_estimator_"):
+            part = part.best_estimator_
+        elif hasattr(part, "_inside"):
+            part, seen = part._inside(seen)
+        else:
+            return model, X
+    return part, seen
 
 
 # For an audit
@@ -308,12 +283,13 @@ def read_audited(
     """Check all arguments and return them as arrays."""
     read = _read_predictions(y_pred)
     n_rows = len(next(iter(read.values()))[0])
-    target, target_name = None, "target"
+    more: dict[str, Any] = {"n_given": n_rows, "places": np.arange(n_rows)}
     if y_true is not None:
-        columns, (target_name, *more) = passed_columns(y_true, "y_true", "target")
-        if more:
+        columns, names = passed_columns(y_true, "y_true", "target")
+        if len(columns) > 1:
             raise InputError("y_true", "has one name", f"{len(columns)} names")
-        target = read_target(columns[0], "y_true", n_rows)
+        more["target"] = read_target(columns[0], "y_true", n_rows)
+        more["target_name"] = names[0]
     for name, (m, _) in read.items():
         check_lengths(n_rows, **{f"y_pred[{name!r}]": m})
     weights = read_weights(sample_weight, n_rows)
@@ -322,30 +298,22 @@ def read_audited(
     if sensitive_features is None:
         raise InputError(GROUPS, "is None: the group of each row is expected")
     source = labels_of_rows(sensitive_features, n_rows)
-    rows = read_scored(read, target, source, weights)
+    if tasks is not None:
+        more["tasks"], labels = labels_of_rows(tasks, n_rows, "tasks").labels()
+        more["task_labels"] = texts(labels.tolist())
+    if task_predictions is not None:
+        more["within"] = _read_within(task_predictions, [*read], n_rows)
+    if controls is not None:
+        more["controls"], more["control_names"] = read_controls(controls, n_rows)
+    if complementary is not None:
+        pay = read_target(complementary, "complementary", n_rows)
+        more["complementary"] = pay
+    more["backend"] = frame_library(sensitive_features, y_pred)
+    rows = read_scored(read, source, weights, **more)
     groupings = plain = tuple(map(_texts_of, rows.groupings))
     if intersect:
         groupings += _intersections(groupings, weights)
-    rows = replace(
-        rows,
-        groupings=_with_references(groupings, reference),
-        target_name=target_name,
-        places=np.arange(n_rows),
-        backend=frame_library(sensitive_features, y_pred),
-    )
-    if tasks is not None:
-        columns = as_columns(tasks, "tasks")
-        check_lengths(n_rows, tasks=columns[0])
-        codes, labels = find_labels(columns, "tasks")
-        rows = replace(rows, tasks=codes, task_labels=texts(labels.tolist()))
-    if task_predictions is not None:
-        rows = replace(rows, within=_read_within(task_predictions, rows))
-    if controls is not None:
-        X, names = read_controls(controls, n_rows)
-        rows = replace(rows, controls=X, control_names=names)
-    if complementary is not None:
-        pay = read_target(complementary, "complementary", n_rows)
-        rows = replace(rows, complementary=pay)
+    rows = replace(rows, groupings=_with_references(groupings, reference))
     rows = replace(rows, fingerprint=_fingerprint(replace(rows, groupings=plain)))
     if weights is None:
         return rows
@@ -369,25 +337,23 @@ def _read_predictions(
             "is an empty dict: a name and predictions for each model are expected, "
             '{"before": p0, "after": p1}',
         )
-    names = [str(name) for name in y_pred]
-    for name in names:
-        if names.count(name) > 1:  # 1 and "1"
-            expected = f"has two models called {shown(name)}: each needs its own name"
-            raise InputError(argument, expected)
+    refuse_same_names(argument, [*map(str, y_pred)], "models")  # 1 and "1"
     return {
         str(name): read_ranked(values, f"{argument}[{name!r}]")
         for name, values in y_pred.items()
     }
 
 
-def _read_within(task_predictions: Any, rows: ScoredRows) -> dict[str, Floats]:
+def _read_within(
+    task_predictions: Any, names: Sequence[str], n_rows: int
+) -> dict[str, Floats]:
     argument = "task_predictions"
     read = _read_predictions(task_predictions, argument)
-    if list(read) != list(rows.predicted):
-        expected = f"must name the predictions {listed([*rows.predicted])}, as y_pred"
+    if list(read) != names:
+        expected = f"must name the predictions {listed(names)}, as y_pred"
         raise InputError(argument, expected, listed([*read]))
     for _, exact in read.values():
-        check_lengths(rows.n_given, **{argument: exact})
+        check_lengths(n_rows, **{argument: exact})
     return {name: exact for name, (_, exact) in read.items()}
 
 
@@ -402,9 +368,7 @@ def _with_references(
     wanted = [str(label) for label in given]
     known = [label for grouping in groupings for label in grouping.labels.tolist()]
     for label in wanted:
-        if label not in known:
-            there = f"There are {listed(known)}."
-            raise InputError("reference", "must be a group", shown(label), there)
+        check_choice("reference", label, known)
     found = []
     for grouping in groupings:
         labels = grouping.labels.tolist()
@@ -449,44 +413,25 @@ def _intersections(
         needs = ("needs two or more features in ", Argument(GROUPS))
         cure = "Pass a frame, or a dict of columns."
         raise InputError(argument, needs, str(len(groupings)), cure)
-    found = []
-    names = {grouping.name for grouping in groupings}
     sizes = range(2, len(groupings) + 1)
-    for parts in (each for size in sizes for each in combinations(groupings, size)):
-        made = _texts_of(crossed(parts, weights))
-        if made.name in names:
-            there = f"makes a feature called {shown(made.name)}, which is there"
-            raise InputError(argument, there, cure="Rename that one.")
-        if not 2 <= len(made.labels) <= MOST_GROUPS:
-            raise InputError(
-                argument,
-                f"makes 2 to {MOST_GROUPS} groups of each combination at best",
-                f"{len(made.labels)} of {shown(made.name)} "
-                f"({listed(made.labels.tolist())})",
-                "Unite groups, or leave out a feature.",
-            )
-        found.append(made)
+    parts = [each for size in sizes for each in combinations(groupings, size)]
+    found = [_texts_of(combined(each, argument, weights)) for each in parts]
+    refuse_same_names(argument, [each.name for each in (*groupings, *found)])
     return tuple(found)
 
 
 def _refuse_no_frequencies(weights: Floats | None) -> None:
-    argument = Argument("frequency_weights", True)
-    weight = Argument("sample_weight")
-    if weights is None:
-        raise InputError(argument, ("needs ", weight, ": how often each row was seen"))
-    broken = np.flatnonzero(weights != np.floor(weights))
-    if len(broken):
+    got, weight = "", Argument("sample_weight")
+    if weights is not None:
+        broken = np.flatnonzero(weights != np.floor(weights))
+        got = f"{weights.sum():.4g}" if weights.sum() > MOST_REPEATED else ""
+        got = f"{weights[broken[0]]:g} in row {broken[0]}" if len(broken) else got
+    if weights is None or got:
+        most = f": how often each row was seen, at most {MOST_REPEATED:,} rows in all"
         raise InputError(
-            argument,
-            ("needs whole numbers in ", weight, ", how often a row was seen"),
-            f"{weights[broken[0]]:g} in row {broken[0]}",
-            "Leave it out for weights of a survey.",
-        )
-    if weights.sum() > MOST_REPEATED:
-        raise InputError(
-            argument,
-            f"repeats at most {MOST_REPEATED:,} rows",
-            (weight, f" for {weights.sum():.4g}"),
+            Argument("frequency_weights", True),
+            ("needs whole numbers in ", weight, most),
+            got,
             "Leave it out, and intervals follow the rows that are given.",
         )
 
@@ -496,32 +441,19 @@ def _fingerprint(rows: ScoredRows) -> str:
 
     It is of the data: where the target is known, not of what a model made of them.
     """
-    digest = hashlib.sha256()
-
-    def add(data: bytes) -> None:
-        digest.update(len(data).to_bytes(8, "little"))
-        digest.update(data)
-
-    def add_texts(*texts: str) -> None:
-        digest.update(len(texts).to_bytes(8, "little"))
-        for text in texts:
-            add(text.encode("utf-8", "surrogatepass"))
-
-    def add_numbers(array: Floats | Codes | None) -> None:
-        if array is None:
-            return add_texts()
-        kind = "<f8" if array.dtype.kind == "f" else "<i8"
-        return add(array.astype(kind, copy=False).tobytes())
-
     target = rows.target
     values = rows.ranked if target is None else {rows.target_name: target}
-    add_texts(*values)
-    for array in (*values.values(), rows.weights, rows.tasks):
-        add_numbers(array)
-    add_texts(*rows.task_labels)
-    for grouping in rows.groupings:
-        add_texts(grouping.name, *grouping.labels)
-        add_numbers(grouping.codes)
+    groupings = rows.groupings
+    named = [*values], rows.task_labels, [[g.name, *g.labels] for g in groupings]
+    arrays = [*values.values(), rows.weights, rows.tasks, *(g.codes for g in groupings)]
+    parts = [json.dumps(named).encode()]
+    for array in arrays:
+        kind = "<f8" if array is not None and array.dtype.kind == "f" else "<i8"
+        parts.append(b"" if array is None else array.astype(kind).tobytes())
+    digest = hashlib.sha256()
+    for part in parts:
+        digest.update(len(part).to_bytes(8, "little"))
+        digest.update(part)
     return digest.hexdigest()[:16]
 
 
@@ -590,7 +522,7 @@ def compared_groups(
     if not intersect:
         cure = "Name one of them, or compare their combinations with a model that has "
         refuse_several(source, f"{cure}intersect=True.")
-    (groups,) = SensitiveFeatures.of(source, weights, bins, intersect).attributes
+    _, (groups,) = read_balanced(source, weights, bins, intersect)
     names = tuple(map(str, groups.labels.tolist()))
     rows = groups.sizes(None if weights is None else np.sign(weights))
     for name, count in zip(names, rows.astype(int).tolist(), strict=True):
@@ -601,10 +533,5 @@ def compared_groups(
                 "path needs one to learn from and one to hold out",
                 cure="Join groups, or leave these rows out.",
             )
-    if len(source.columns) > 1:
-        # Each fit cuts and combines these itself, as it would outside of a path.
-        return groups.codes, names, label_table(source.columns)
-    if groups.edges is not None:
-        return groups.codes, names, column_numbers(source.columns[0], source.name)
-    labels = np.where(groups.codes < 0, math.nan, groups.codes)
-    return groups.codes, names, groups.codes if groups.known is None else labels
+    # Each fit reads, cuts and combines these itself, as it would outside of a path.
+    return groups.codes, names, label_table(source.columns)

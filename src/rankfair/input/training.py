@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
-from narwhals.exceptions import DuplicateError
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, hstack, issparse
 from sklearn.base import BaseEstimator
@@ -17,18 +16,13 @@ from sklearn.utils.validation import validate_data
 
 from rankfair.input.arrays import Bools, Codes, Column, Floats
 from rankfair.input.errors import (
-    CUT,
     Argument,
     InputError,
-    InputWarning,
-    Words,
     listed,
     shown,
 )
 from rankfair.input.frames import (
-    FrameTable,
-    Table,
-    column_name,
+    InputTable,
     column_numbers,
     find_labels,
     known_codes,
@@ -41,11 +35,11 @@ from rankfair.input.frames import (
 )
 from rankfair.input.groups import (
     GROUPS,
-    SensitiveFeatures,
     SensitiveGroups,
     Source,
     label_source,
-    read_features,
+    read_balanced,
+    refuse_more_than_two,
     refuse_same_columns,
     refuse_several,
 )
@@ -159,8 +153,7 @@ class Columns:
     """Columns of X named in the constructor of an estimator, and how groups are read.
 
     ``several``: there may be more than two groups, several sensitive features, and
-    rows of unknown group.  ``bins`` and ``intersect`` are for such estimators only, and
-    ``cure`` is what to do about too many numbers.
+    rows of unknown group.  ``bins`` and ``intersect`` are for such estimators only.
     """
 
     tasks: Any = None
@@ -169,7 +162,6 @@ class Columns:
     several: bool = False
     bins: int | None = None
     intersect: bool = False
-    cure: Words = CUT
 
 
 @dataclass(frozen=True)
@@ -191,14 +183,7 @@ def feature_record(X: Any) -> dict[str, Any]:
         names = np.array(X.names, dtype=object)
         return {"n_features_in_": len(names), "feature_names_in_": names}
     probe = BaseEstimator()
-    try:
-        validate_data(probe, X, skip_check_array=True)
-    except DuplicateError as error:  # since scikit-learn 1.9
-        every = [str(name) for name in X.columns]
-        again = [name for name in dict.fromkeys(every) if every.count(name) > 1]
-        cure = "Give each a name of its own, or pass X as an array."
-        expected = f"has several columns called {listed(again)}"
-        raise InputError("X", expected, cure=cure) from error
+    validate_data(probe, X, skip_check_array=True)
     return dict(vars(probe))
 
 
@@ -219,7 +204,6 @@ class TrainingRows:
     layout : Layout
     attributes : tuple of SensitiveGroups
         The groups of each sensitive feature, to be balanced at once.
-    notes : tuple of InputWarning
     edges : tuple of (str, ndarray)
         Names of features that were cut into bins, and where.
     kept : ndarray of bool, or None if all rows that were given weigh something
@@ -231,7 +215,6 @@ class TrainingRows:
     weights: Floats | None
     layout: Layout
     attributes: tuple[SensitiveGroups, ...] = ()
-    notes: tuple[InputWarning, ...] = ()
     edges: tuple[tuple[str, Floats], ...] = ()
     kept: Bools | None = None
 
@@ -299,21 +282,6 @@ def is_pair(attributes: Sequence[SensitiveGroups]) -> bool:
     )
 
 
-class Given(NamedTuple):
-    """What was passed to ``fit``, checked; where tasks and groups come from."""
-
-    target: Floats
-    weights: Floats | None
-    tasks: Source | None
-    groups: Source | None
-
-    def task_labels(self) -> tuple[Codes, NDArray[Any]]:
-        """Return the task of each row and the labels; one task if none were named."""
-        if self.tasks is None:
-            return np.zeros(len(self.target), np.intp), np.zeros(1, np.intp)
-        return self.tasks.labels()
-
-
 def read_training(
     X: Any,
     y: Any,
@@ -322,11 +290,13 @@ def read_training(
     tasks: Any = None,
     sensitive_features: Any = None,
     sample_weight: Any = None,
-    seen: Callable[[Any, Table, Layout], Any] | None = None,
+    seen: Callable[[Any, InputTable, Layout], Any] | None = None,
+    every_row: bool = False,
 ) -> TrainingRows:
     """Check what was passed to ``fit`` and return it as plain arrays.
 
-    With ``seen`` X is what that makes of it, for another estimator.
+    With ``seen`` X is what that makes of it, for another estimator.  With ``every_row``
+    rows of weight zero are there too.
 
     Examples
     --------
@@ -336,147 +306,122 @@ def read_training(
     """
     table = open_table(X)
     feature_record(X)  # what could not be stored is not fitted either
-    given = read_given(table, y, named, tasks, sensitive_features, sample_weight)
-    features = _read_features(given.groups, given.weights, named)
-    at = () if given.groups is None else given.groups.at
-    codes, layout = _lay_out(table, given, features, named.blind, seen is None)
-    if seen is None:
-        of_columns = {j: it.codes for j, it in zip(at, features.columns, strict=False)}
-        predictors = read_predictors(table, layout, of_columns)
-    else:
-        predictors = seen(X, table, layout)
-    attributes = features.attributes
-    if attributes and is_pair(attributes):
-        # A byte a row says as much as a code of eight.
-        in_a = attributes[0].in_a
-        attributes = (replace(attributes[0], codes=in_a.view(np.int8)),)
-    rows = TrainingRows(
-        X=predictors,
-        y=given.target,
-        codes=codes,
-        weights=given.weights,
-        layout=layout,
-        attributes=attributes,
-        notes=() if features.note is None else (features.note,),
-        edges=tuple((e.name, e.edges) for e in features.columns if e.edges is not None),
+    n_rows = table.shape[0]
+    target, weights = read_target(y, n_rows=n_rows), read_weights(sample_weight, n_rows)
+    of_tasks = label_source("tasks", named.tasks, tasks, table)
+    source = label_source(GROUPS, named.sensitive_features, sensitive_features, table)
+    refuse_same_columns(of_tasks, source)
+    codes, labels = np.zeros(n_rows, np.intp), np.zeros(1, np.intp)
+    if of_tasks is not None:
+        codes, labels = of_tasks.labels()
+    features, balanced = _read_features(source, weights, named)
+    layout = Layout(
+        predictors=_predictors(table, of_tasks, source, named.blind),
+        names=(),
+        task_columns=None if of_tasks is None else of_tasks.at,
+        tasks=labels,
+        protected=(),
+        groups=balanced[0].labels if balanced else None,
+        unused=source.at if source is not None and named.blind else (),
     )
     if seen is None:
-        _refuse_target(rows)
-    return rows.that_weigh()
-
-
-def read_given(
-    table: Table,
-    y: Any,
-    named: Columns,
-    tasks: Any,
-    sensitive_features: Any,
-    sample_weight: Any,
-) -> Given:
-    """Check what was passed to ``fit`` beside X.
-
-    Examples
-    --------
-    >>> table = open_table([[1.0, 0], [2.0, 1]])
-    >>> given = read_given(table, [3, 5], Columns(tasks=1), None, ["F", "M"], None)
-    >>> given.target.tolist(), given.tasks.at, given.groups.at
-    ([3.0, 5.0], (1,), ())
-    """
-    n_rows = table.shape[0]
-    target = read_target(y, n_rows=n_rows)
-    weights = read_weights(sample_weight, n_rows)
-    of_tasks = label_source("tasks", named.tasks, tasks, table)
-    groups = label_source(GROUPS, named.sensitive_features, sensitive_features, table)
-    refuse_same_columns(of_tasks, groups)
-    return Given(target, weights, of_tasks, groups)
+        at = source.at if source is not None else ()
+        groups = dict(zip(at, features, strict=False))  # none if they came as an array
+        layout = _encoded(table, layout, groups, weights)
+        of_columns = {j: each.codes for j, each in groups.items()}
+        predictors = read_predictors(table, layout, of_columns)
+        _refuse_target(predictors, target, layout.names)
+    else:
+        predictors = seen(X, table, layout)
+    rows = TrainingRows(
+        X=predictors,
+        y=target,
+        codes=codes,
+        weights=weights,
+        layout=layout,
+        attributes=tuple(balanced),
+        edges=tuple((e.name, e.edges) for e in features if e.edges is not None),
+    )
+    return rows if every_row else rows.that_weigh()
 
 
 def _read_features(
     source: Source | None, weights: Floats | None, named: Columns
-) -> SensitiveFeatures:
+) -> tuple[list[SensitiveGroups], list[SensitiveGroups]]:
     if source is None:
-        return SensitiveFeatures()
-    if named.several:
-        return SensitiveFeatures.of(
-            source, weights, named.bins, named.intersect, named.cure
-        )
-    refuse_several(source, "RankFairRegressor balances several at once.")
-    found = tuple(read_features(source, weights, several=False, unknown=False))
-    return SensitiveFeatures(found, found)
+        return [], []
+    found, balanced = read_balanced(source, weights, named.bins, named.intersect)
+    if not named.several:
+        refuse_several(source, "RankFairRegressor balances several at once.")
+        refuse_more_than_two(source.argument, balanced[0])
+        source.labels()  # every row needs one
+    if is_pair(balanced):
+        # A byte a row says as much as a code of eight.
+        balanced = [replace(each, codes=each.in_a.view(np.int8)) for each in balanced]
+    return found, balanced
 
 
-def _lay_out(
-    table: Table, given: Given, features: SensitiveFeatures, blind: bool, encoded: bool
-) -> tuple[Codes, Layout]:
-    """Return the task of each row and what each column of X is for.
-
-    ``encoded``: columns of groups become predictors, which have names.
-    """
-    codes, labels = given.task_labels()
-    task_at = None if given.tasks is None else given.tasks.at
-    group_at = () if given.groups is None else given.groups.at
-    apart = {*(task_at or ()), *(group_at if blind else ())}
-    predictors = tuple(j for j in range(table.shape[1]) if j not in apart)
-    if not predictors:
+def _predictors(
+    table: InputTable, tasks: Source | None, groups: Source | None, blind: bool
+) -> tuple[int, ...]:
+    """Return the columns of X to predict from."""
+    apart = {*(tasks.at if tasks else ()), *(groups.at if groups and blind else ())}
+    found = tuple(j for j in range(table.shape[1]) if j not in apart)
+    if not found:
         raise InputError(
             "X",
             "has no predictor left: every column names tasks or the group",
             cure="Add a column to predict from.",
         )
+    return found
+
+
+def _encoded(
+    table: InputTable,
+    layout: Layout,
+    groups: Mapping[int, SensitiveGroups],
+    weights: Floats | None,
+) -> Layout:
+    """Return the layout in which groups, by column of X, become predictors."""
     encoders = tuple(
-        GroupEncoder.of(each, j, table.column(j), given.weights)
-        for each, j in zip(features.columns, group_at, strict=False)
-        if encoded and j not in apart
+        GroupEncoder.of(each, j, table.column(j), weights)
+        for j, each in groups.items()
+        if j in layout.predictors
     )
-    layout = Layout(
-        predictors=predictors,
-        names=(),
-        task_columns=task_at,
-        tasks=labels,
-        protected=encoders,
-        groups=features.attributes[0].labels if features.attributes else None,
-        unused=group_at if blind else (),
-    )
-    if not encoded:
-        return codes, layout
-    names = [column_name(table, j) for j in layout.plain]
+    layout = replace(layout, protected=encoders)
+    names = [table.name(j) for j in layout.plain]
     names += [name for each in encoders if each.apart for name in each.names]
-    return codes, replace(layout, names=tuple(names))
+    return replace(layout, names=tuple(names))
 
 
-def _refuse_target(rows: TrainingRows) -> None:
+def _refuse_target(X: Any, y: Floats, names: Sequence[str]) -> None:
     """Raise if a column of X is the target itself; a glance at eight rows first."""
-    X, y = rows.X[:8], rows.y
     if len(y) <= TOY_ROWS:
         return  # a few rows may be equal by chance
-    first = X.toarray() if issparse(X) else X
+    first = X[:8].toarray() if issparse(X) else X[:8]
     for j in np.flatnonzero((first == y[:8, None]).all(axis=0)).tolist():
-        if np.array_equal(rows.predictor(j), y) and (y != y[0]).any():
+        column = X[:, [j]].toarray() if issparse(X) else X[:, [j]]
+        if np.array_equal(column.ravel(), y) and (y != y[0]).any():
             same = f"equals the target in all {len(y)} rows"
-            place = f"X (column {shown(rows.layout.names[j])})"
+            place = f"X (column {shown(names[j])})"
             raise InputError(place, same, cure="Leave this column out.")
 
 
 def read_predictors(
-    table: Table, layout: Layout, of_columns: Mapping[int, Codes]
+    table: InputTable, layout: Layout, of_columns: Mapping[int, Codes]
 ) -> Any:
     """Return the predictors as numbers; protected ones as indicators of groups.
 
     ``of_columns`` holds the group of each row by column of X.
     """
-    encoders = [
-        each
-        for each in layout.protected
-        if not _is_coded(table, each, of_columns.get(each.column))
-    ]
-    if not encoders:
+    if not layout.protected:
         X = table.numbers(layout.predictors)
     else:
-        protected = {each.column for each in encoders}
+        protected = {each.column for each in layout.protected}
         at = {j: i for i, j in enumerate(layout.plain)}
         own = [j for j in at if j not in protected]
         parts, end = [([at[j] for j in own], table.numbers(own))], len(at)
-        for each in encoders:
+        for each in layout.protected:
             j = each.column
             numbers = each.labels is None
             known = column_numbers(table.column(j), "X") if numbers else of_columns[j]
@@ -495,20 +440,11 @@ def read_predictors(
     return X
 
 
-def _is_coded(table: Table, each: GroupEncoder, codes: Codes | None) -> bool:
-    """Tell whether the protected column can stay what it is: 0 for B and 1 for A."""
-    if isinstance(table, FrameTable) or table.values.dtype.kind not in "biuf":
-        return False
-    if codes is None or each.labels is None:
-        return False
-    return each.labels.tolist() == [0, 1] and bool((codes >= 0).all())
-
-
 # New rows
 
 
 def read_new(
-    table: Table, tasks: Any, layout: Layout
+    table: InputTable, tasks: Any, layout: Layout
 ) -> tuple[Floats, Codes, list[Any]]:
     """Return predictors and task codes of new rows, and tasks not seen in training.
 
@@ -533,8 +469,7 @@ def read_new(
         if each.labels is not None:
             argument = f"{GROUPS} (column {shown(each.name)})"
             column = table.column(each.column)
-            groups = known_codes(column, argument, each.labels, each.name)
-            of_columns[each.column] = groups
+            of_columns[each.column] = known_codes(column, argument, each.labels)
     return read_predictors(table, layout, of_columns), codes, others
 
 
@@ -577,10 +512,7 @@ def as_in_training(source: Source, names: tuple[str, ...]) -> Source:
     [0.0, 0.0]
     """
     if {*source.names} != {*names}:
-        raise InputError(
-            source.argument,
-            f"must have the columns of training ({listed(names)}), in any order",
-            listed(source.names),
-        )
+        expected = f"must have the columns of training ({listed(names)}), in any order"
+        raise InputError(source.argument, expected, listed(source.names))
     by_name = dict(zip(source.names, source.columns, strict=True))
     return replace(source, columns=[by_name[name] for name in names], names=names)
