@@ -217,24 +217,19 @@ def batches_of_files(
     """The rows of some columns of all files, in batches, and where each is from.
 
     A batch has ``size`` numbers, and ``least`` rows or more, if its file has.  Files
-    that cannot be read, or are not what they were, before the first batch or after the
-    last, are named.
+    that cannot be read, or are not what they were after the last batch, are named.
     """
     files.check()
     n_rows = max(LEAST_ROWS, least, size // max(len(columns), 1))
     total = n_rows_of(files.files)
     done = 0
     for path in files.files:
-        try:
-            with open_parquet(path) as file:
-                for batch in file.iter_batches(n_rows, columns=columns):
-                    yield batch, str(path)
-                    done += batch.num_rows
-                    if on_rows is not None:
-                        on_rows(what, done, total)
-        except ValueError:
-            files.check()
-            raise
+        with open_parquet(path) as file:
+            for batch in file.iter_batches(n_rows, columns=columns):
+                yield batch, str(path)
+                done += batch.num_rows
+                if on_rows is not None:
+                    on_rows(what, done, total)
     files.check()
 
 
