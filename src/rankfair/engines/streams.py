@@ -136,9 +136,9 @@ class UnchangedFiles:
 
 
 def _state(path: Path) -> tuple[int, ...]:
-    """The file behind a path, its size, and when it was changed, which nobody sets."""
+    """The size of a file, and when it was changed; nobody sets the last of these."""
     state = path.stat()
-    return state.st_ino, state.st_size, state.st_mtime_ns, state.st_ctime_ns
+    return state.st_size, state.st_mtime_ns, state.st_ctime_ns
 
 
 @contextmanager
