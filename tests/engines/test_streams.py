@@ -75,7 +75,7 @@ def rewritten(path, how):
     else:
         frame["y"] = -frame["y"]
     frame.to_parquet(path, index=False, compression="none")
-    if how == "dated back":  # only the time that nobody sets tells
+    if how == "dated back":  # only the footer tells
         os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
         assert path.stat().st_size == before.st_size
 

@@ -6,6 +6,7 @@ Files are found by name and held to be unchanged while their rows are read.
 from __future__ import annotations
 
 import glob
+import hashlib
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -135,10 +136,19 @@ class UnchangedFiles:
                 )
 
 
-def _state(path: Path) -> tuple[int, ...]:
-    """The size of a file, and when it was changed; nobody sets the last of these."""
-    state = path.stat()
-    return state.st_size, state.st_mtime_ns, state.st_ctime_ns
+def _state(path: Path) -> tuple[int, int, bytes]:
+    """Size and time of a Parquet file, and a digest of its footer.
+
+    The footer has the places, sizes and extremes of all columns, and its own length
+    before the last four bytes.
+    """
+    with path.open("rb") as source:
+        state = os.fstat(source.fileno())
+        source.seek(max(0, state.st_size - 8))
+        length = int.from_bytes(source.read(8)[:4], "little")
+        source.seek(max(0, state.st_size - 8 - length))
+        footer = hashlib.file_digest(source, "sha256").digest()
+    return state.st_size, state.st_mtime_ns, footer
 
 
 @contextmanager
