@@ -6,11 +6,12 @@ import subprocess
 import sys
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
 
-from clusters import one_worker, scheduler
+from clusters import one_worker, scheduler, started
 from rankfair import RankFairRegressor
 from rankfair.engines import dask as engine
 from rows_elsewhere import BY, LARGE, in_memory, on_cluster, random_rows
@@ -153,7 +154,7 @@ def test_all_workers_are_lost(when):
         else:
             there = dying(there)
         start, model = time.monotonic(), RankFairRegressor(**BY)
-        words = f"the cluster at {client.scheduler.address} failed: no workers"
+        words = f"the cluster at {client.scheduler.address} failed: no workers for 3 s"
         with pytest.raises(ConnectionError, match=words):
             model.fit(there, "pay")
         assert time.monotonic() - start < 30
@@ -184,9 +185,24 @@ def test_the_scheduler_is_lost(tmp_path, name):
         assert time.monotonic() - start < 30
 
 
+def test_a_worker_that_comes_late_is_waited_for(tmp_path):
+    frame = rows(600)
+    there = dd.from_pandas(frame, npartitions=3)
+    with (
+        scheduler(tmp_path) as (_, address),
+        distributed.Client(address),
+        ThreadPoolExecutor(1) as aside,
+    ):
+        coming = aside.submit(RankFairRegressor(**BY).fit, there, "pay")
+        with started("worker", address, "--nthreads", "1", "--no-nanny"):
+            found = coming.result(timeout=60)
+    known = in_memory(*split(frame), **BY)
+    np.testing.assert_allclose(found.coef_, known.coef_, rtol=1e-9)
+
+
 def test_an_error_of_the_rows_is_no_error_of_the_cluster(cluster):
     """Nor is a function that takes long, or says that something took too long."""
-    here = engine.Cluster(cluster, patience=1.0)
+    here = engine.Cluster(cluster)
     assert list(engine.said(here, time.sleep, [1.2, 0.0])) == [None, None]
     error = TimeoutError("too long")
     with pytest.raises(TimeoutError, match="too long"):

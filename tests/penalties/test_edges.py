@@ -84,3 +84,15 @@ def test_tasks_about_to_let_go(excess):
         r = np.linalg.norm(factor.solve((1 + excess) * u, start), axis=1)
         bound = 1e3 * excess + 1e-15 / excess
         assert r * bend == pytest.approx(excess, rel=bound, abs=1e-15)
+
+
+@pytest.mark.parametrize("name", ["ridge", "task"])
+def test_pieces_do_not_change_the_answer(name):
+    """Very many tasks are handled some at a time."""
+    G, B = just_above(100, 8, 0.5)
+    factor = make_penalty(name, 1.0).factorise(np.tile(G, (200, 1, 1)))
+    known = make_penalty(name, 1.0).factorise(G)
+    W, wanted = factor.solve(np.tile(B, (200, 1))), known.solve(B)
+    np.testing.assert_allclose(W, np.tile(wanted, (200, 1)))
+    K, wanted = factor.inverse_blocks(W), known.inverse_blocks(wanted)
+    np.testing.assert_allclose(K, np.tile(wanted, (200, 1, 1)), atol=1e-12)

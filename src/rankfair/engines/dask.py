@@ -7,6 +7,7 @@ with one sum: as many messages as workers have threads, however many rows there 
 from __future__ import annotations
 
 import operator
+import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
@@ -50,23 +51,29 @@ class Cluster:
     patience: float = 60.0  # seconds without a worker, or an answer of the scheduler
 
     def result(self, future: Any) -> Any:
-        """What a worker answers; while there is none, one is waited for."""
+        """What a worker answers."""
+        tick = 1.0
         while True:
             try:
-                return future.result(timeout=self.patience)
+                return future.result(timeout=tick)
             except TimeoutError:
                 if future.status == "error":
                     raise  # that of the function itself
-                self.threads()
             except Exception as error:
                 if type(error).__module__.startswith("distributed"):
                     raise self.failed(str(error)) from error
                 raise
+            self.threads()
+            # An answer that is under way may be long.
+            tick = 2 * tick if future.status == "finished" else 1.0
 
     def threads(self) -> dict[str, int]:
-        """How many threads each worker has; none at all is an error."""
-        if not (found := self.ask("ncores")):
-            raise self.failed("no workers")
+        """How many threads each worker has; while there is none, one is waited for."""
+        end = time.monotonic() + self.patience
+        while not (found := self.ask("ncores")):
+            if time.monotonic() > end:
+                raise self.failed(f"no workers for {self.patience:g} s")
+            time.sleep(0.1)
         return dict(found)
 
     def ask(self, question: str, **given: Any) -> Any:

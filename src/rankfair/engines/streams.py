@@ -6,6 +6,7 @@ Files are found by name and held to be unchanged while their rows are read.
 from __future__ import annotations
 
 import glob
+import hashlib
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -135,10 +136,19 @@ class UnchangedFiles:
                 )
 
 
-def _state(path: Path) -> tuple[int, ...]:
-    """The file behind a path, its size, and when it was changed, which nobody sets."""
-    state = path.stat()
-    return state.st_ino, state.st_size, state.st_mtime_ns, state.st_ctime_ns
+def _state(path: Path) -> tuple[int, int, bytes]:
+    """Size and time of a Parquet file, and a digest of its footer.
+
+    The footer has the places, sizes and extremes of all columns, and its own length
+    before the last four bytes.
+    """
+    with path.open("rb") as source:
+        state = os.fstat(source.fileno())
+        source.seek(max(0, state.st_size - 8))
+        length = int.from_bytes(source.read(8)[:4], "little")
+        source.seek(max(0, state.st_size - 8 - length))
+        footer = hashlib.file_digest(source, "sha256").digest()
+    return state.st_size, state.st_mtime_ns, footer
 
 
 @contextmanager
@@ -217,24 +227,19 @@ def batches_of_files(
     """The rows of some columns of all files, in batches, and where each is from.
 
     A batch has ``size`` numbers, and ``least`` rows or more, if its file has.  Files
-    that cannot be read, or are not what they were, before the first batch or after the
-    last, are named.
+    that cannot be read, or are not what they were after the last batch, are named.
     """
     files.check()
     n_rows = max(LEAST_ROWS, least, size // max(len(columns), 1))
     total = n_rows_of(files.files)
     done = 0
     for path in files.files:
-        try:
-            with open_parquet(path) as file:
-                for batch in file.iter_batches(n_rows, columns=columns):
-                    yield batch, str(path)
-                    done += batch.num_rows
-                    if on_rows is not None:
-                        on_rows(what, done, total)
-        except ValueError:
-            files.check()
-            raise
+        with open_parquet(path) as file:
+            for batch in file.iter_batches(n_rows, columns=columns):
+                yield batch, str(path)
+                done += batch.num_rows
+                if on_rows is not None:
+                    on_rows(what, done, total)
     files.check()
 
 
