@@ -204,14 +204,10 @@ class Table:
         """Return a polars frame, text as String."""
         import polars as pl
 
-        return pl.DataFrame(
-            {
-                name: pl.Series(name, column.tolist(), pl.String)
-                if column.dtype.kind == "O"
-                else column
-                for name, column in self.columns.items()
-            }
-        )
+        columns: dict[str, Any] = dict(self.columns)
+        for name in filter(self.is_text, self.names):
+            columns[name] = pl.Series(name, columns[name].tolist(), pl.String)
+        return pl.DataFrame(columns)
 
 
 def distinct(cells: Any) -> tuple[list[str], NDArray[Any]]:
