@@ -243,13 +243,12 @@ def as_text(
     stay unless ``trim`` takes them away.
     """
     kinds, codes = distinct(cells)
+    kinds = [cell.strip() for cell in kinds] if trim else kinds
     known: NDArray[Any] = np.empty(len(kinds), dtype=object)
     for place, cell in enumerate(kinds):
-        left = cell.strip() if trim else cell
-        unknown = not left or left in missing or left.strip(SPACES) in missing
-        known[place] = None if unknown else left
-    text: NDArray[Any] = known[codes]
-    return text
+        unknown = not cell or cell in missing or cell.strip(SPACES) in missing
+        known[place] = None if unknown else cell
+    return np.asarray(known[codes])
 
 
 def check_names(wanted: Sequence[str], names: Sequence[str], source: str = "") -> None:
