@@ -120,6 +120,8 @@ def test_a_table_gives_new_ones_and_stays_as_it_was():
     assert TABLE.take(np.array([1])).lines.tolist() == [3]
     assert TABLE.select(["who"]).names == ("who",)
     assert Table({}).n_rows == 0
+    frame = Table({"s": objects([None, "a"])}).to_frame()
+    assert frame["s"].to_list() == [None, "a"]
     assert Table({"x": np.array([1, 2])}).missing("x").tolist() == [False, False]
     many = Table({f"column{i}": np.zeros(1) for i in range(12)})
     with pytest.raises(TableError, match='"column7" and 4 more'):

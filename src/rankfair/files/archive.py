@@ -120,7 +120,8 @@ def unpack(raw: bytes) -> tuple[Any, list[NDArray[Any]]]:
     pickled = "it looks like a pickle, which can run any code when it is opened"
     demand(not raw.startswith(b"\x80"), pickled)
     demand(raw.startswith(b"PK\x03\x04"), "it is no zip archive")
-    demand(signed(raw) == raw, "it is damaged or cut: its checksum differs")
+    other = "it is damaged, cut or another kind of zip: its checksum differs"
+    demand(signed(raw) == raw, other)
     with zipfile.ZipFile(io.BytesIO(raw)) as archive:
         members = archive.infolist()
         few = len(members) <= MAX_MEMBERS

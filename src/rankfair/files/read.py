@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shlex
 import sys
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import chain
@@ -250,13 +251,12 @@ def files_of(folder: str) -> list[str]:
 
 
 def _refuse_twice(files: Sequence[str]) -> None:
-    seen: set[Path | str] = set()
-    for file in files:
-        place = file if file == "-" else real(file)
-        if place in seen:
+    places = [file if file == "-" else str(real(file)) for file in files]
+    times = Counter(places)
+    for file, place in zip(files, places, strict=True):
+        if times[place] > 1:
             reason = "is named twice: its rows would count double"
             raise TableError(reason, "Name it once.", source=file)
-        seen.add(place)
 
 
 def _read(file: str, roles: Roles, reading: Reading) -> Table:

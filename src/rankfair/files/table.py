@@ -204,14 +204,10 @@ class Table:
         """Return a polars frame, text as String."""
         import polars as pl
 
-        return pl.DataFrame(
-            {
-                name: pl.Series(name, column.tolist(), pl.String)
-                if column.dtype.kind == "O"
-                else column
-                for name, column in self.columns.items()
-            }
-        )
+        columns: dict[str, Any] = dict(self.columns)
+        for name in filter(self.is_text, self.names):
+            columns[name] = pl.Series(name, columns[name].tolist(), pl.String)
+        return pl.DataFrame(columns)
 
 
 def distinct(cells: Any) -> tuple[list[str], NDArray[Any]]:
@@ -247,13 +243,12 @@ def as_text(
     stay unless ``trim`` takes them away.
     """
     kinds, codes = distinct(cells)
+    kinds = [cell.strip() for cell in kinds] if trim else kinds
     known: NDArray[Any] = np.empty(len(kinds), dtype=object)
     for place, cell in enumerate(kinds):
-        left = cell.strip() if trim else cell
-        unknown = not left or left in missing or left.strip(SPACES) in missing
-        known[place] = None if unknown else left
-    text: NDArray[Any] = known[codes]
-    return text
+        unknown = not cell or cell in missing or cell.strip(SPACES) in missing
+        known[place] = None if unknown else cell
+    return np.asarray(known[codes])
 
 
 def check_names(wanted: Sequence[str], names: Sequence[str], source: str = "") -> None:
