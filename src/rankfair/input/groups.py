@@ -176,11 +176,12 @@ def passed_columns(
     """
     if not isinstance(passed, dict):
         columns = as_columns(passed, argument)
-        names = [
-            getattr(column, "name", None) or (f"{what} {j}" if columns[1:] else what)
-            for j, column in enumerate(columns, start=1)
-        ]
-        return columns, tuple(map(str, names))
+        names = []
+        for j, column in enumerate(columns, start=1):
+            name = getattr(column, "name", None)
+            plain = f"{what} {j}" if columns[1:] else what
+            names.append(plain if name in (None, "") else str(name))  # 0 is a name
+        return columns, tuple(names)
     if not passed:
         raise InputError(argument, "is an empty dict: at least one column is expected")
     columns = []
