@@ -138,7 +138,9 @@ def _position(argument: Argument, table: InputTable) -> int:
         expected = f"names {names.count(ref)} columns of X"
         raise InputError(argument, expected, cure="Give a position, or rename them.")
     own = [
-        f"{step}__{last}" for step, _, last in steps if step and last.startswith(ref)
+        f"{step}__{last}"
+        for step, _, last in steps
+        if step and last.startswith(f"{ref}_")
     ]
     through = (
         f"It has {listed(own)}: let the ColumnTransformer pass {shown(ref)} through as "
