@@ -46,14 +46,13 @@ def path_of(model=MODEL, X=FRAME, **settings):
     return fairness_path(model, X, Y, **given)
 
 
-def by_hand(epsilon, folds, weights=None):
+def by_hand(model, folds, X=FRAME, weights=None):
     """Predictions of held-out rows by fold."""
     predicted = np.full(len(Y), np.nan)
     for train, test in folds:
-        model = clone(MODEL).set_params(epsilon=epsilon)
-        w = None if weights is None else weights[train]
-        model.fit(FRAME.iloc[train], Y[train], sample_weight=w)
-        predicted[test] = model.predict(FRAME.iloc[test])
+        given = {} if weights is None else {"sample_weight": weights[train]}
+        fitted = clone(model).fit(X.iloc[train], Y[train], **given)
+        predicted[test] = fitted.predict(X.iloc[test])
     return predicted
 
 
@@ -65,7 +64,8 @@ def test_figures_are_those_of_folds_by_hand(weighted):
     path = path_of(cv=folds, sample_weight=weights)
     assert path.column("epsilon").tolist() == EPSILONS
     for row in path.rows:
-        predicted = by_hand(row.epsilon, folds, weights)
+        model = clone(MODEL).set_params(epsilon=row.epsilon)
+        predicted = by_hand(model, folds, weights=weights)
         given = {"sensitive_features": GROUPS, "sample_weight": weights}
         assert row.rmse == pytest.approx(rmse(Y, predicted, sample_weight=weights))
         assert row.auc == pytest.approx(rank_auc(None, predicted, **given))
@@ -99,20 +99,12 @@ def test_arrays_frames_and_columns_say_the_same():
     assert arrays.column("rmse") == pytest.approx(blind.column("rmse"))
 
 
-def held_out(model, folds, X=FRAME):
-    """Held-out predictions by hand."""
-    predicted = np.full(len(Y), np.nan)
-    for train, test in folds:
-        predicted[test] = model.fit(X.iloc[train], Y[train]).predict(X.iloc[test])
-    return predicted
-
-
 @pytest.mark.parametrize("scope", ["global", "task"])
 def test_the_last_row_of_the_default_path_is_the_fit_without_a_band(scope):
     model = RankFairRegressor(**{**MODEL.get_params(), "scope": scope})
     folds = list(KFold(2, shuffle=True, random_state=1).split(Y))
     free = MultiTaskRegressor(penalty="ridge", tasks="task")
-    predicted = held_out(free, folds, FRAME.astype({"z": float}))
+    predicted = by_hand(free, folds, FRAME.astype({"z": float}))
     path = path_of(model, epsilons=None, cv=folds)
     last = path.rows[-1]
     given = {"sensitive_features": GROUPS}

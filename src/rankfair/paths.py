@@ -622,18 +622,19 @@ class PathRefits:
         return read_target(predicted, "what the model predicts")
 
     def tried(
-        self, epsilon: float, folds: Folds, n_jobs: int | None
-    ) -> tuple[Floats, Floats, str]:
-        """Return predictions out of fold, those of rows fitted, and the status."""
+        self, epsilon: float, folds: Folds, held_out: Codes, n_jobs: int | None
+    ) -> TriedEpsilon:
+        """Fit an ε to all rows and fold by fold, and predict."""
 
         def of_fold(train: Codes, test: Codes) -> Floats:
             return self.predict(self.fit(epsilon, train), test)
 
         model = self.fit(epsilon, self.everywhere)
         last = model[-1] if isinstance(model, Pipeline) else model
-        predicted = out_of_fold(len(self.y), folds, of_fold, n_jobs)
+        predicted = out_of_fold(len(self.y), folds, of_fold, n_jobs)[held_out]
         fitted = self.predict(model, self.everywhere)
-        return predicted, fitted, str(getattr(last, "status_", ""))
+        status = str(getattr(last, "status_", ""))
+        return TriedEpsilon(epsilon, predicted, fitted, status)
 
     def _labels(self, owner: Any, method: str) -> dict[str, NDArray[Any]]:
         """What a method takes as arrays and the model does not read from X."""
@@ -817,8 +818,8 @@ def fairness_path(
     for i, epsilon in enumerate(chosen):
         if on_step is not None:
             on_step(f"epsilon {epsilon:.4g}", i + 1, len(chosen))
-        m, fit, status = refits.tried(asked[i], folds, n_jobs)
-        tried.append(TriedEpsilon(epsilon, m[held_out], fit, status))
+        found = refits.tried(asked[i], folds, held_out, n_jobs)
+        tried.append(replace(found, epsilon=epsilon))
     rows, views = measured(tried, of_held_out, fitted)
     return Path(
         rows=rows,

@@ -248,7 +248,7 @@ def test_labels_of_any_kind_and_rows_without_one():
         assert compared(p, column, y).auc == wanted
     tasks = pd.DataFrame({"a": t, "b": g})
     found = audit(y, p, sensitive_features=(t % 2).astype(bool), tasks=tasks)
-    assert all(" / " in line.task for line in found.tasks)
+    assert all(" × " in line.task for line in found.tasks)
     mixed = audit(y, p, sensitive_features=np.array([1, "1"] * 120, dtype=object))
     labels = [group.label for group in mixed.sensitive_features[0].groups]
     assert sorted(labels) == ["'1'", "1"]

@@ -41,6 +41,7 @@ def test_columns_that_are_passed_have_names():
     for passed in (labels, pl.DataFrame(columns), columns):
         assert passed_columns(passed, "z")[1] == ("sex", "school")
     assert passed_columns(labels.to_numpy(), "z")[1] == ("group 1", "group 2")
+    assert passed_columns(pd.DataFrame(labels.to_numpy()), "z")[1] == ("0", "1")
     assert passed_columns(pd.Series(["F"]), "z")[1] == ("group",)
     assert passed_columns(pd.Series(["F"], name="sex"), "z")[1] == ("sex",)
     assert "z is an empty dict" in sentence(passed_columns, {}, "z")

@@ -219,7 +219,7 @@ def _sentences() -> Iterator[None]:
     except FileError as error:
         if isinstance(error.__cause__, BrokenPipeError):
             _leave_quietly()
-        fail(*error.lines())
+        fail(*str(error).split("\n"))
     except OSError as error:
         fail(_of_system(error))
     except ModuleNotFoundError as error:

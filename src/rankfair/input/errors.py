@@ -230,10 +230,6 @@ class FileError(InputError):
         self.column, self.line = column, line
         self.args = reason, cure, column, line, source
 
-    def lines(self, spell: Callable[[Argument], str] = str) -> list[str]:
-        """Return what is to be said, a line each."""
-        return [self.render(spell)]
-
     def render(self, spell: Callable[[Argument], str] = str) -> str:
         """Return the sentence, with its place in the file in front."""
         place = [printable(str(self.argument))] if self.argument else []
@@ -279,19 +275,15 @@ class TableProblemsError(TableError):
         """All problems, one by one."""
         return self._problems
 
-    def lines(self, spell: Callable[[Argument], str] = str) -> list[str]:
-        """Return the first problems, and how many more there are."""
+    def render(self, spell: Callable[[Argument], str] = str) -> str:
+        """Return the first problems, a line each, and how many more there are."""
         more = len(self._problems) - self.most
         head = f"{printable(str(self.argument)) or 'The table'} {self.expected}"
         said = [head + (f"; the first {self.most}:" if more > 0 else ":")]
         for each in self._problems[: self.most]:
             each.argument = ""  # the file is named above
             said.append(f"- {each.render(spell)}")
-        return [*said, f"- and {more} more."] if more > 0 else said
-
-    def render(self, spell: Callable[[Argument], str] = str) -> str:
-        """Return all lines as one text."""
-        return "\n".join(self.lines(spell))
+        return "\n".join([*said, f"- and {more} more."] if more > 0 else said)
 
 
 def refuse(problems: Sequence[TableError], source: str = "") -> None:

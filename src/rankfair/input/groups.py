@@ -138,7 +138,9 @@ def _position(argument: Argument, table: InputTable) -> int:
         expected = f"names {names.count(ref)} columns of X"
         raise InputError(argument, expected, cure="Give a position, or rename them.")
     own = [
-        f"{step}__{last}" for step, _, last in steps if step and last.startswith(ref)
+        f"{step}__{last}"
+        for step, _, last in steps
+        if step and last.startswith(f"{ref}_")
     ]
     through = (
         f"It has {listed(own)}: let the ColumnTransformer pass {shown(ref)} through as "
@@ -176,11 +178,12 @@ def passed_columns(
     """
     if not isinstance(passed, dict):
         columns = as_columns(passed, argument)
-        names = [
-            getattr(column, "name", None) or (f"{what} {j}" if columns[1:] else what)
-            for j, column in enumerate(columns, start=1)
-        ]
-        return columns, tuple(map(str, names))
+        names = []
+        for j, column in enumerate(columns, start=1):
+            name = getattr(column, "name", None)
+            plain = f"{what} {j}" if columns[1:] else what
+            names.append(plain if name in (None, "") else str(name))  # 0 is a name
+        return columns, tuple(names)
     if not passed:
         raise InputError(argument, "is an empty dict: at least one column is expected")
     columns = []

@@ -43,6 +43,7 @@ from rankfair.input.groups import (
     label_table,
     labels_of_rows,
     passed_columns,
+    plain_labels,
     read_balanced,
     read_features,
     refuse_same_names,
@@ -392,13 +393,10 @@ def texts(labels: list[Any]) -> tuple[str, ...]:
 
     Examples
     --------
-    >>> texts(["a", 1, ("b", 2)])
-    ('a', '1', 'b / 2')
+    >>> texts(["a", 1]), texts([("a", 1), ("b", 2)])
+    (('a', '1'), ('a × 1', 'b × 2'))
     """
-    plain = [
-        " / ".join(map(str, label)) if isinstance(label, tuple) else str(label)
-        for label in labels
-    ]
+    plain = [str(label) for label in plain_labels(labels)]
     if len(set(plain)) < len(plain):  # 1 and "1"
         plain = [repr(label) for label in labels]
     return tuple(plain)
