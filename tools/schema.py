@@ -144,7 +144,6 @@ def fit_schema() -> dict[str, Any]:
             "beta": {"type": ["number", "array"], "items": {"type": "number"}},
             "unbalanced_tasks": PLAIN["dict[str, str]"],
             "held_out": {"type": "boolean"},
-            "encoding": text,
             "audit": {"anyOf": [audit, {"type": "null"}]},
         },
     )

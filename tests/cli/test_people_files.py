@@ -125,13 +125,10 @@ def test_a_model_of_no_use_is_said_first_with_what_helps(tmp_path):
     assert found["status"] == "useless"
     quality = found["quality"]
     assert quality["r2"] <= 0 and quality["rmse"] >= quality["rmse_of_constant"]
-    # What is advised comes to what was said of it.
-    option, epsilon = quality["advice"].split()
-    again = valid(run("fit", file, *asked[:-1], epsilon, "--json", code=0), "fit")
-    assert option == "--epsilon" and again["quality"]["advice"] == ""
-    rmse = again["quality"]["rmse"]
-    assert rmse == pytest.approx(quality["rmse_of_advice"], rel=0.05)
-    assert again["status"] == again["constraint_status"]
+    assert quality["advice"].startswith("a larger --epsilon")
+    again = valid(run("fit", file, *asked[:-1], 0.5, "--json", code=0), "fit")
+    assert again["status"] == again["constraint_status"] != "useless"
+    assert again["quality"]["advice"] == ""
 
 
 @pytest.mark.filterwarnings("ignore:predictor:UserWarning")
@@ -144,7 +141,7 @@ def test_a_model_of_no_use_is_said_first_with_what_helps(tmp_path):
         (
             {"effect": 4.0},
             {"epsilon": [0.5], "penalty": "ridge", "beta": "1e9"},
-            "--penalty pool",
+            "other predictors, or the default penalty",
         ),
     ],
 )

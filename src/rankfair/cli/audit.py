@@ -44,12 +44,12 @@ from rankfair.files.read import load
 from rankfair.files.table import Table, refuse_gaps
 from rankfair.files.write import write_table
 from rankfair.input.errors import Argument, InputError, clipped, counted, listed
-from rankfair.input.scored_rows import read_audited
+from rankfair.input.groups import SensitiveGroups
 from rankfair.stats.estimate import Estimate
 
 PREDICTION = "prediction"
 SETTINGS = (  # of an audit, called as the options are
-    *("bins", "intersect", "frequency_weights", "confidence", "min_group"),
+    *("intersect", "frequency_weights", "confidence", "min_group"),
     *("reference", "close_to", "layout", "unit", "title"),
 )
 MOST_SHOWN = 10  # tasks in the table of gaps
@@ -110,10 +110,11 @@ def audit_files(asked: AuditCommand, on_step: OnStep) -> Audited:
     else:
         table, roles, reference = _predicted(asked, roles, asked.model)
         asked = replace(asked, reference=asked.reference or reference or None)
-    refuse_gaps(table, more)
+    refuse_gaps(table, (*more, *roles.numbers, *roles.tasks))
     found = audit_table(
         table,
         roles,
+        groups_of(table, roles, asked.bins),
         random_state=asked.seed,
         controls={name: table[name] for name in asked.control or ()} or None,
         complementary=column_or_none(table, asked.complementary),
@@ -143,49 +144,25 @@ def _raises(found: Audit, lines: Any) -> dict[str, Any]:
 def audit_table(
     table: Table,
     roles: Roles,
-    *,
-    bins: int | None = None,
+    groups: Mapping[str, SensitiveGroups],
     models: Mapping[str, Any] | None = None,
-    rows: NDArray[Any] | None = None,
     **settings: Any,
 ) -> Audit:
-    """Audit a table whose predictions are columns, or given by ``models``.
-
-    Of some ``rows`` if these are given; numbers are cut, and the fingerprint is made,
-    as they are in the whole table.
-    """
-    refuse_gaps(table, (*roles.numbers, *roles.tasks))
-    groups, whole = groups_of(table, roles, bins), ""
-    if rows is not None:
-        whole = read_audited(
-            None,
-            {str(roles.target): column_or_none(table, roles.target)},
-            groups,
-            _tasks(table, roles),
-            column_or_none(table, roles.weight),
-            intersect=False,
-        ).fingerprint
-        table = table.take(rows)
-        groups = {name: of.take(rows) for name, of in groups.items()}
+    """Audit a table whose predictions are columns, or given by ``models``."""
     target = column_or_none(table, roles.target)
     named = models or {name: table[name] for name in roles.predictions}
-    found = audit(
+    return audit(
         {str(roles.target): target} if named and target is not None else None,
         named or {str(roles.target): target},
         sensitive_features=groups,
-        tasks=_tasks(table, roles),
+        tasks=tasks_of(table, roles),
         sample_weight=column_or_none(table, roles.weight),
         command=shlex.join(["rankfair", *sys.argv[1:]]),
         **settings,
     )
-    made = found.provenance
-    return replace(
-        found,
-        provenance=replace(made, fingerprint=whole or made.fingerprint),
-    )
 
 
-def _tasks(table: Table, roles: Roles) -> NDArray[Any] | None:
+def tasks_of(table: Table, roles: Roles) -> NDArray[Any] | None:
     """Return the task of each row; several columns are one task."""
     texts = [as_text(table[name]) for name in roles.tasks]
     if len(texts) < 2:

@@ -13,7 +13,6 @@ import numpy as np
 from rankfair.audit import Audit, Gate
 from rankfair.audit.records import gap_interval
 from rankfair.audit.summary import REVERSALS, warning
-from rankfair.cli.audit import audit_table
 from rankfair.cli.data import FitData, HeldOut, read_data, small_groups
 from rankfair.cli.errors import sentence_of
 from rankfair.cli.methods import METHODS
@@ -51,16 +50,7 @@ def compare_files(asked: CompareCommand, on_step: OnStep) -> Compared:
     parts = data.folds(asked.folds, model.random_state)
     found, refused = _try_all(names, model, data, parts, on_step)
     held = np.sort(np.concatenate([test for _, test in parts]))
-    audit = audit_table(
-        data.table,
-        data.roles,
-        rows=held,
-        bins=model.bins,
-        reference=data.reference,
-        models={name: each.values[held] for name, each in found.items()},
-        intersect=model.intersect,
-        random_state=model.random_state,
-    )
+    audit = data.audit(model, {name: each.values for name, each in found.items()})
     best, least = _best(audit, asked.within, partial(_cost, data, found, held))
     few = [
         f"{group.label} ({feature.name})"
@@ -75,7 +65,7 @@ def compare_files(asked: CompareCommand, on_step: OnStep) -> Compared:
     ]
     page = MethodTable(
         lines=tuple(replace(line, chosen=line.method == best) for line in lines),
-        provenance=replace(audit.provenance, seed=model.random_state),
+        provenance=audit.provenance,
         summary=_summary(audit, {it.method: it for it in lines}, best, least, asked),
         title=asked.title or "Methods compared",
         notes=(HOW, *not_run(refused)),

@@ -11,10 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from rankfair.audit import Audit
 from rankfair.audit.records import Comparison, plain
 from rankfair.audit.summary import comparison_columns
-from rankfair.cli.audit import audit_table
 from rankfair.cli.data import FitData, HeldOut, needed_target, read_data
 from rankfair.cli.describe import report_of
 from rankfair.cli.errors import NotEstimableError, echo
@@ -24,9 +22,10 @@ from rankfair.cli.screen import Answer, OnStep, say, show_table
 from rankfair.cli.verdict import (
     AFTER,
     BEFORE,
+    OTHER,
     USELESS,
+    WIDER,
     Quality,
-    advice,
     unbalanced,
     verdict_of,
 )
@@ -73,8 +72,6 @@ class Fitted(Answer):
     measured : {"left out", "held out", "fitted"}
         Which rows are audited: each left out of one fit, held out in folds, or those
         fitted.
-    details : str
-        How each column of text became numbers.
     quality : Quality or None
         How good the predictions are; None for rows that are not in memory.
     """
@@ -83,18 +80,15 @@ class Fitted(Answer):
     path: Path | None
     n_rows: int
     measured: str = "fitted"
-    details: str = ""
     quality: Quality | None = None
 
     def say(self, quiet: bool) -> None:
         """Print what the fit came to, and what it changed."""
         if self.quality is not None and self.quality.sentence:
             say(self.quality.sentence)
-        warned, *verdict = self.verdict or [""]
-        if warned.startswith("Warning"):
-            say(warned)
-        else:
-            verdict = [warned, *verdict]
+        verdict = self.verdict
+        if verdict and verdict[0].startswith("Warning"):
+            say(verdict.pop(0))
         say(*_status(self.model, self.n_rows))
         if self.audit is not None:
             rows = MEASURED[self.measured]
@@ -126,7 +120,6 @@ class Fitted(Answer):
             "unbalanced_tasks": unbalanced(model),
             "held_out": self.measured != "fitted",
             "notes": self.notes,
-            "encoding": self.details,
         }
         audit = None if self.audit is None else self.audit.to_dict()
         head = {"format": "rankfair-fit", "version": 2}
@@ -189,12 +182,11 @@ def _fit_in_memory(asked: FitCommand, on_step: OnStep) -> Fitted:
     judged = np.flatnonzero(~np.isnan(after.values))
     title = asked.title or _title(model, measured)
     unseen = {BEFORE: before.values, AFTER: after.values}
-    found = _audited(data, model, unseen, within, title=title, unit=asked.unit)
+    found = data.audit(final, unseen, within, title=title, unit=asked.unit)
     quality = Quality.of(data, after.values, judged)
     if quality.useless:
-        without = Quality.of(data, before.values, judged)
-        text, error = advice(data, final, parts, without, judged)
-        quality = replace(quality, advice=text, rmse_of_advice=error)
+        free = Quality.of(data, before.values, judged)
+        quality = replace(quality, advice=OTHER if free.useless else WIDER)
     notes = [*data.notes, *data.unknown_notes]
     if after.note:
         notes.append(f"In the report, {after.note}.")
@@ -206,29 +198,26 @@ def _fit_in_memory(asked: FitCommand, on_step: OnStep) -> Fitted:
         notes.append(FITTED_WITHIN)
     kept = data.weights is None or data.weights > 0
     n_rows = int(np.count_nonzero(np.broadcast_to(kept, data.y.shape)))
-    path = None
+    extra = data.design.to_dict()
     if asked.out is not None:
         lines = [*found.comparisons, *_others(data, final, parts, measured)]
-        report = report_of(found, lines, MEASURED[measured], n_rows)
-        path = _save(asked, final, {**data.design.to_dict(), **report})
+        extra |= report_of(found, lines, MEASURED[measured], n_rows)
     return Fitted(
-        model=final,
-        path=path,
+        **_kept(asked, final, extra),
         n_rows=n_rows,
         audit=found,
         measured=measured,
         notes=tuple(notes),
-        details=data.design.message,
         quality=quality,
-        written=tuple(filter(None, [path])),
     )
 
 
-def _save(asked: FitCommand, model: Any, extra: dict[str, Any]) -> Path | None:
-    """Write the model file, if one is asked for."""
+def _kept(asked: FitCommand, model: Any, extra: dict[str, Any]) -> dict[str, Any]:
+    """Write the model file, if one is asked for; return the model and where it is."""
     if asked.out is None:
-        return None
-    return save_model(model, asked.out, notes=asked.notes, extra=extra)
+        return {"model": model, "path": None}
+    path = save_model(model, asked.out, notes=asked.notes, extra=extra)
+    return {"model": model, "path": path, "written": (path,)}
 
 
 def _free(final: Any) -> Any:
@@ -276,33 +265,7 @@ def _others(
     if measured == "left out":
         values["held-out rows"] = data.held_out(final, parts()).values
     named = {f"{AFTER}, {rows}": each for rows, each in values.items()}
-    return [*_audited(data, final, named).comparisons] if named else []
-
-
-def _audited(
-    data: FitData,
-    model: Any,
-    values: dict[str, Any],
-    within: dict[str, Any] | None = None,
-    **more: Any,
-) -> Audit:
-    """Audit predictions of the rows that have some: NaN is none.
-
-    ``within`` are those for figures within tasks.
-    """
-    judged = np.flatnonzero(~np.isnan(np.sum([*values.values()], axis=0)))
-    return audit_table(
-        data.table,
-        data.roles,
-        rows=judged,
-        bins=model.bins,
-        reference=data.reference,
-        models={name: each[judged] for name, each in values.items()},
-        task_predictions=within and {n: each[judged] for n, each in within.items()},
-        intersect=model.intersect,
-        random_state=model.random_state,
-        **more,
-    )
+    return [*data.audit(final, named).comparisons] if named else []
 
 
 def _status(model: Any, n_rows: int) -> list[str]:
@@ -365,11 +328,8 @@ def _fit_folder(asked: FitCommand, folder: str, on_step: OnStep) -> Fitted:
         on_rows=on_step,
     )
     model = asked.regressor().fit(rows)
-    path = _save(asked, model, ModelColumns(labels, predictors, {}).to_dict())
-    written = tuple(filter(None, [path]))
-    return Fitted(
-        model=model, path=path, n_rows=rows.n_rows, notes=(NO_REPORT,), written=written
-    )
+    extra = ModelColumns(labels, predictors, {}).to_dict()
+    return Fitted(**_kept(asked, model, extra), n_rows=rows.n_rows, notes=(NO_REPORT,))
 
 
 def _number_columns(file: str) -> dict[str, bool]:

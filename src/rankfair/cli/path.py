@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path as FilePath
 from typing import Any
 
@@ -12,7 +12,6 @@ import numpy as np
 from rankfair.audit.comparisons import REST
 from rankfair.audit.records import gap_interval, plain, reversal
 from rankfair.audit.summary import REVERSALS, warning
-from rankfair.cli.audit import audit_table
 from rankfair.cli.data import FitData, read_data, small_groups
 from rankfair.cli.options import PathCommand
 from rankfair.cli.screen import Compared, OnStep, figure, say, table_of
@@ -113,13 +112,7 @@ def path_of_files(asked: PathCommand, on_step: OnStep) -> Priced:
         sample_weight=data.weights,
         random_state=model.random_state,
     )
-    base = audit_table(
-        everyone.table,
-        everyone.roles,
-        bins=model.bins,
-        intersect=model.intersect,
-        reference=asked.reference,
-    )
+    base = everyone.audit(model, {})
     reference = base.sensitive_features[-1].reference
     path = path.against(reference)
     mean = np.full(len(data.y), np.average(data.y, weights=data.weights))
@@ -129,7 +122,7 @@ def path_of_files(asked: PathCommand, on_step: OnStep) -> Priced:
     how = how if len(path.rows) == 1 else f"{how} {MARK}"
     page = MethodTable(
         lines=_lines(path, constant),
-        provenance=replace(base.provenance, seed=model.random_state),
+        provenance=base.provenance,
         summary=" ".join(filter(None, [*_warnings(path, constant), _summary(path)])),
         curve=True,
         title=asked.title or "What fairness costs",

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone
 
 from rankfair.audit import Audit
 from rankfair.audit.records import Comparison
@@ -18,7 +16,6 @@ from rankfair.cli.screen import figure
 from rankfair.estimators.outcome import GIVEN_AWAY
 from rankfair.input.arrays import Floats
 from rankfair.input.errors import counted, shown
-from rankfair.input.folds import Folds
 
 BEFORE, AFTER = "before", "after"  # the models of a report
 USELESS = "useless"
@@ -32,10 +29,11 @@ ASKED_FOR = {
     "distribution": ("distance of distributions (KS)", "ks"),
 }
 SHARES = ("auc", "within_task_auc", "ks")
-# What a model is with the defaults of the command line.
-DEFAULTS = {"penalty": "pool", "beta": "auto"}
-WIDER = "a larger --epsilon; without the constraint it is of use"
-OTHER = "other predictors: without the constraint the model is of no use either"
+WIDER = "a larger --epsilon: rankfair path shows what each costs"
+OTHER = (
+    "other predictors, or the default penalty: without the constraint the model is of "
+    "no use either"
+)
 
 
 def verdict_of(model: Any, audit: Audit | None) -> list[str]:
@@ -128,8 +126,6 @@ class Quality:
         Predictions outside the range of the target by more than its width.
     advice : str
         What to try; empty if the model is of use.
-    rmse_of_advice : float or None
-        The measured error of that.
     """
 
     r2: float
@@ -137,7 +133,6 @@ class Quality:
     rmse_of_constant: float
     n_outside: int
     advice: str = ""
-    rmse_of_advice: float | None = None
 
     @classmethod
     def of(cls, data: FitData, predicted: Floats, rows: Any) -> Quality:
@@ -172,35 +167,6 @@ class Quality:
             said.append(
                 f"{are} outside the range of the target by more than its width."
             )
-        if said and self.advice:
-            error = self.rmse_of_advice
-            came = "" if error is None else f" (RMSE {figure(error)})"
-            said.append(f"Try {self.advice}{came}.")
+        if self.advice:
+            said.append(f"Try {self.advice}.")
         return " ".join(said)
-
-
-def advice(
-    data: FitData, model: Any, parts: Callable[[], Folds], free: Quality, rows: Any
-) -> tuple[str, float]:
-    """Return what to try instead of a fitted model of no use, and its error.
-
-    ``free`` is the model without the constraint.  If that is of use, a wider ε is; else
-    the penalty may be what is wrong, or the predictors are.
-    """
-    if not free.useless:
-        half_way = ((free.rmse**2 + free.rmse_of_constant**2) / 2) ** 0.5
-        try:
-            wider = [row for row in model.path().rows if row.rmse < half_way]
-        except AttributeError:  # no line of fits
-            return WIDER, free.rmse
-        least = min(wider, key=lambda row: row.epsilon, default=None)
-        if least is None:
-            return WIDER, free.rmse
-        return f"--epsilon {least.epsilon:.3g}", float(least.rmse)
-    if all(getattr(model, name) == value for name, value in DEFAULTS.items()):
-        return OTHER, free.rmse
-    default = clone(model).set_params(**DEFAULTS)
-    quality = Quality.of(data, data.held_out(default, parts()).values, rows)
-    if quality.useless:
-        return OTHER, free.rmse
-    return "--penalty pool --beta auto, the defaults", quality.rmse
