@@ -114,10 +114,8 @@ def fit(asked: FitCommand) -> None:
 def predict(asked: PredictCommand) -> None:
     """Add a column of predictions to the rows of a file.
 
-    A folder of Parquet files is predicted file by file into another folder, under the
-    same names. A folder that does not exist yet appears when all files are ready; into
-    an existing one they go one by one, each whole. A folder that holds Parquet files
-    is refused, and no file is left after an error.
+    A folder of Parquet files is predicted file by file into a new folder, under the
+    same names. It appears when all files are ready; after an error there is none.
 
     Example: rankfair predict pay.rankfair new.csv -o predicted.csv
     """
