@@ -47,7 +47,7 @@ BAD = [
     ("audit pay.csv {common} --confidence 2", "--confidence must be"),
     ("audit pay.csv {common} --max-gap 0.6", "--max-gap"),
     ("audit pay.csv {common} --html .", "directory"),
-    ("audit pay.csv {common} --html sex.csv/a.html", "no folder that allows it"),
+    ("audit pay.csv {common} --html sex.csv/a.html", "there is no folder sex.csv"),
     ("audit pay.csv {common} --out - --json", "not both"),
     ("audit pay.csv {common} --html no/x.html", "there is no folder no."),
     ("predict m.rankfair pay.csv -o t.xls", "would not be a .xls file"),
