@@ -58,7 +58,6 @@ def compare_files(asked: CompareCommand, on_step: OnStep) -> Compared:
         for group in feature.groups
         if group.n_rows < audit.min_group
     ]
-    told = (*data.unknown_notes, *small_groups(few, audit.min_group))
     lines = [
         _line(audit, name, each.note, Quality.of(data, each.values, held).useless)
         for name, each in found.items()
@@ -74,7 +73,7 @@ def compare_files(asked: CompareCommand, on_step: OnStep) -> Compared:
         page=page,
         audit=audit,
         refused=refused,
-        notes=(*data.notes, *told),
+        notes=(*data.notes, *small_groups(few, audit.min_group)),
         dialect=data.table.dialect,
     )
 

@@ -152,17 +152,14 @@ class FitData:
         """What a person should know of the columns."""
         sizes = {name: len(of.labels) for name, of in self.groups.items()}
         message = filter(None, [self.design.message])
-        return (*self.table.notes, *many_groups(sizes, self.roles), *message)
-
-    @property
-    def unknown_notes(self) -> tuple[str, ...]:
-        """A note for each sensitive column with empty cells, if such rows are kept."""
-        return tuple(
+        unknown = (
             f"{counted(of.n_unknown, 'row has', 'rows have')} no {name}: fitted, but "
             "in no band and no comparison; --drop-missing leaves such rows out."
             for name, of in self.groups.items()
             if of.n_unknown
         )
+        groups = many_groups(sizes, self.roles)
+        return (*self.table.notes, *groups, *message, *unknown)
 
 
 def read_data(asked: Any) -> FitData:

@@ -187,7 +187,7 @@ def _fit_in_memory(asked: FitCommand, on_step: OnStep) -> Fitted:
     if quality.useless:
         free = Quality.of(data, before.values, judged)
         quality = replace(quality, advice=OTHER if free.useless else WIDER)
-    notes = [*data.notes, *data.unknown_notes]
+    notes = [*data.notes]
     if after.note:
         notes.append(f"In the report, {after.note}.")
     if len(judged) < len(data.y):

@@ -12,16 +12,15 @@ import numpy as np
 from rankfair.audit.comparisons import REST
 from rankfair.audit.records import gap_interval, plain, reversal
 from rankfair.audit.summary import REVERSALS, warning
-from rankfair.cli.data import FitData, read_data, small_groups
+from rankfair.cli.data import read_data, small_groups
 from rankfair.cli.options import PathCommand
 from rankfair.cli.screen import Compared, OnStep, figure, say, table_of
 from rankfair.cli.verdict import NO_USE, Quality
 from rankfair.constraints import CONSTRAINTS
 from rankfair.files.table import Table
 from rankfair.input.disk import write_whole
-from rankfair.input.errors import Argument, InputError, check_number, counted
+from rankfair.input.errors import check_number
 from rankfair.input.folds import N_FOLDS
-from rankfair.input.groups import crossed
 from rankfair.paths import MIN_GROUP, Path, PathRow, fairness_path
 from rankfair.report.methods_page import (
     NO_TASKS,
@@ -99,8 +98,7 @@ def path_of_files(asked: PathCommand, on_step: OnStep) -> Priced:
     widest = min(CONSTRAINTS[name].widest for name in asked.constraints)
     for epsilon in asked.at or ():  # before any is fitted
         check_number("epsilons", epsilon, 0.0, widest)
-    everyone = read_data(asked)
-    data, left = _known_groups(everyone, model.intersect)
+    data = read_data(asked)
     parts = data.folds(asked.folds or N_FOLDS, model.random_state)
     path = fairness_path(
         model,
@@ -112,12 +110,11 @@ def path_of_files(asked: PathCommand, on_step: OnStep) -> Priced:
         sample_weight=data.weights,
         random_state=model.random_state,
     )
-    base = everyone.audit(model, {})
+    base = data.audit(model, {})
     reference = base.sensitive_features[-1].reference
     path = path.against(reference)
     mean = np.full(len(data.y), np.average(data.y, weights=data.weights))
     constant = Quality.of(data, mean, slice(None)).rmse_of_constant
-    told = (*left, *small_groups(path.unjudged, MIN_GROUP))
     how = ONE_FIT if path.left_out else FOLDS
     how = how if len(path.rows) == 1 else f"{how} {MARK}"
     page = MethodTable(
@@ -132,27 +129,9 @@ def path_of_files(asked: PathCommand, on_step: OnStep) -> Priced:
         page=page,
         path=path,
         reference=reference,
-        notes=(*data.notes, *told),
+        notes=(*data.notes, *small_groups(path.unjudged, MIN_GROUP)),
         dialect=data.table.dialect,
     )
-
-
-def _known_groups(data: FitData, intersect: bool) -> tuple[FitData, tuple[str, ...]]:
-    """Return rows whose group is known, and a note on the others."""
-    if len(data.groups) > 1 and not intersect:
-        combine = ", or compare their combinations with ", Argument("intersect", True)
-        raise InputError(
-            "sensitive_features",
-            "names one column, whose groups a path compares",
-            str(len(data.groups)),
-            ("Name one of them", *combine, "."),
-        )
-    both = crossed([*data.groups.values()])
-    if both.known is None:
-        return data, ()
-    rows = counted(both.n_unknown, "row has", "rows have")
-    are = "is" if both.n_unknown == 1 else "are"
-    return data.take(both.known), (f"{rows} no group and {are} left out.",)
 
 
 def _few_of(path: Path) -> list[PathRow]:

@@ -588,8 +588,8 @@ def compared_groups(
     bins = getattr(owner, "bins", None) if own else None
     intersect = own and bool(getattr(owner, "intersect", False))
     if not intersect:
-        cure = "Name one of them, or compare their combinations with a model that has "
-        refuse_several(source, f"{cure}intersect=True.")
+        combine = "compare their combinations with ", Argument("intersect", True)
+        refuse_several(source, ("Name one of them, or ", *combine, "."))
     (groups,) = SensitiveFeatures.of(source, weights, bins, intersect).attributes
     names = tuple(map(str, groups.labels.tolist()))
     rows = groups.sizes(None if weights is None else np.sign(weights))
