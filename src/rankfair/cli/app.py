@@ -226,5 +226,5 @@ def demo(asked: DemoCommand) -> None:
     from rankfair.cli.screen import progress
 
     with progress(asked.quiet) as on_step:
-        done = run_demo(asked.out, asked.seed, draws=asked.draws, on_step=on_step)
+        done = run_demo(asked, on_step)
     done.show()
