@@ -122,8 +122,6 @@ class Quality:
         One less the squared error over that of the constant.
     rmse, rmse_of_constant : float
         Root mean squared errors.
-    n_outside : int
-        Predictions outside the range of the target by more than its width.
     advice : str
         What to try; empty if the model is of use.
     """
@@ -131,7 +129,6 @@ class Quality:
     r2: float
     rmse: float
     rmse_of_constant: float
-    n_outside: int
     advice: str = ""
 
     @classmethod
@@ -142,10 +139,8 @@ class Quality:
         middle = np.average(y, weights=weights)
         error = float(np.average((y - m) ** 2, weights=weights))
         constant = float(np.average((y - middle) ** 2, weights=weights))
-        low, high = y.min(), y.max()
-        outside = (m < 2 * low - high) | (m > 2 * high - low)
         r2 = 1 - error / constant if constant > 0 else math.nan
-        return cls(r2, error**0.5, constant**0.5, int(outside.sum()))
+        return cls(r2, error**0.5, constant**0.5)
 
     @property
     def useless(self) -> bool:
@@ -155,18 +150,8 @@ class Quality:
     @property
     def sentence(self) -> str:
         """What is to be said first; nothing of a model that is of use."""
-        said = []
-        if self.useless:
-            said.append(
-                f"This model is {NO_USE} "
-                f"(RMSE {figure(self.rmse)} against {figure(self.rmse_of_constant)}, "
-                f"R² {self.r2:.3f})."
-            )
-        if self.n_outside:
-            are = counted(self.n_outside, "prediction is", "predictions are")
-            said.append(
-                f"{are} outside the range of the target by more than its width."
-            )
-        if self.advice:
-            said.append(f"Try {self.advice}.")
-        return " ".join(said)
+        if not self.useless:
+            return ""
+        errors = f"RMSE {figure(self.rmse)} against {figure(self.rmse_of_constant)}"
+        said = f"This model is {NO_USE} ({errors}, R² {self.r2:.3f})."
+        return f"{said} Try {self.advice}."
