@@ -60,8 +60,7 @@ BAD = [
     (
         "fit pay.csv {common} --constraint rank --constraint mean"
         " --epsilon 0.1 --epsilon 0.2 --epsilon 0.3",
-        "3 times for 2 constraints: give it once for all, or once for each "
-        "--constraint",
+        "--epsilon must be one number for all constraints, or a list",
     ),
     (
         "compare pay.csv {common} --epsilon 0.1 --epsilon 0.2",
@@ -87,7 +86,7 @@ BAD = [
         "--at is needed with --constraint mean",
     ),
     ("compare pay.csv {common} --method foo", '"NC-ADMM"'),
-    ("audit pay.csv {common} --intersect", "combines two or more columns"),
+    ("audit pay.csv {common} --intersect", "needs two or more features in --sensitive; got 1"),
     ("path pay.csv {common} --sensitive education", "with --intersect"),
     ("fit pay.csv {common} -o a.model --html ./a.model", "named twice"),
     ("predict m.rankfair pay.csv -o a.csv --name ''", "another name with --name"),

@@ -18,9 +18,10 @@ from typer.core import TyperCommand, TyperGroup
 
 from rankfair.cli.errors import telling
 from rankfair.cli.methods import METHODS
-from rankfair.input.errors import counted, printable
+from rankfair.input.errors import printable
 
 METAVARS = {"list[str]": "COLUMN", "int": "N", "float": "NUMBER", "Path": "FILE"}
+EMPTY = inspect.Parameter.empty
 GAP: Any = {"metavar": "GAP", "min": 0.0, "max": 0.5}
 PenaltyName = Literal["pool", "task", "feature", "shared", "ridge"]
 # A list of words must be one of an enum.
@@ -181,11 +182,6 @@ class ColumnOptions:
         """Return what each column is for."""
         from rankfair.files.columns import Roles
 
-        if self.intersect and len(self.sensitive) < 2:
-            raise typer.BadParameter(
-                "combines two or more columns; name each with --sensitive",
-                param_hint="--intersect",
-            )
         roles = Roles(
             target=self.target,
             sensitive=tuple(self.sensitive),
@@ -330,19 +326,9 @@ class FitCommand(FileOptions, OutputOptions, JudgedOptions, ConstraintOptions):
 
     def regressor(self, **settings: Any) -> Any:
         """Return the estimator, with an ε for all constraints or for each."""
-        if not self.epsilon:
-            return super().regressor(**settings)
-        names = self.constraints
-        if len(self.epsilon) not in (1, len(names)):
-            times = f"once for --constraint {names[0]}"
-            if len(names) > 1:
-                times = "once for all, or once for each --constraint"
-            raise typer.BadParameter(
-                f"given {len(self.epsilon)} times for "
-                f"{counted(len(names), 'constraint')}: give it {times}",
-                param_hint="--epsilon",
-            )
-        return super().regressor(epsilon=one_or_all(self.epsilon), **settings)
+        if self.epsilon:
+            settings["epsilon"] = one_or_all(self.epsilon)
+        return super().regressor(**settings)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -432,9 +418,7 @@ def expanded(command: Callable[[Any], None]) -> Callable[..., None]:
         inspect.Parameter(
             each.name,
             inspect.Parameter.KEYWORD_ONLY,
-            default=inspect.Parameter.empty
-            if each.default is MISSING
-            else each.default,
+            default=EMPTY if each.default is MISSING else each.default,
             annotation=Annotated[each.type, _declared(each)],
         )
         for each in declared

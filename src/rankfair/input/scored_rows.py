@@ -447,8 +447,7 @@ def _intersections(
     argument = Argument("intersect", True)
     if len(groupings) < 2:
         needs = ("needs two or more features in ", Argument(GROUPS))
-        cure = "Pass a frame, or a dict of columns."
-        raise InputError(argument, needs, str(len(groupings)), cure)
+        raise InputError(argument, needs, str(len(groupings)))
     found = []
     names = {grouping.name for grouping in groupings}
     sizes = range(2, len(groupings) + 1)
