@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +11,7 @@ import numpy as np
 
 from rankfair.audit.records import Comparison, plain
 from rankfair.audit.summary import comparison_columns
-from rankfair.cli.data import FitData, HeldOut, needed_target, read_data
+from rankfair.cli.data import FitData, needed_target, read_data
 from rankfair.cli.describe import report_of
 from rankfair.cli.errors import NotEstimableError, echo
 from rankfair.cli.methods import FREE, without_constraint
@@ -35,8 +33,7 @@ from rankfair.files.encoding import ModelColumns
 from rankfair.files.model_files import save_model
 from rankfair.files.read import files_of
 from rankfair.files.table import Reading, check_names
-from rankfair.input.errors import InputError, counted, listed, shown
-from rankfair.input.folds import Folds
+from rankfair.input.errors import InputError, counted, listed
 
 NO_REPORT = (
     "Fitted without holding the rows in memory, so there is no report: audit the model "
@@ -160,36 +157,34 @@ def _fit_in_memory(asked: FitCommand, on_step: OnStep) -> Fitted:
             raise NotEstimableError(
                 f"{none} --folds 0 reports on the rows fitted."
             ) from None
-    # Folds are dealt out where they are needed only.
-    parts = cache(lambda: _folds(data, asked.folds, model.random_state))
     on_step("fitting to all rows", 2, 4)
     final, free = data.fit(model), without_constraint(model)
-    within = None
-    # Left out, every row is measured from one fit; else there are folds.
-    if asked.folds and model.scope == "global" and final.loo_predictions_ is not None:
-        measured = "left out"
+    note, within = "", None
+    if asked.folds and (model.scope != "global" or final.loo_predictions_ is None):
+        measured, parts = "held out", data.folds(asked.folds, model.random_state)
+        on_step("fitting folds without the constraint", 3, 4)
+        before = data.held_out(free, parts).values
+        on_step("fitting folds with the constraint", 4, 4)
+        after, note = data.held_out(model, parts)
+    else:
         on_step("fitting without the constraint", 4, 4)
         free = _free(final) or data.fit(free)
-        before, after = (HeldOut(it.loo_predictions_) for it in (free, final))
-        if data.roles.tasks:
-            within = {BEFORE: free.predict(data.X), AFTER: final.predict(data.X)}
-    else:
-        measured = "held out" if asked.folds else "fitted"
-        on_step("fitting folds without the constraint", 3, 4)
-        before = data.held_out(free, parts())
-        on_step("fitting folds with the constraint", 4, 4)
-        after = data.held_out(model, parts())
-    judged = np.flatnonzero(~np.isnan(after.values))
-    title = asked.title or _title(model, measured)
-    unseen = {BEFORE: before.values, AFTER: after.values}
-    found = data.audit(final, unseen, within, title=title, unit=asked.unit)
-    quality = Quality.of(data, after.values, judged)
+        measured = "left out" if asked.folds else "fitted"
+        before, after = free.predict(data.X), final.predict(data.X)
+        if asked.folds:
+            within = {BEFORE: before, AFTER: after} if data.roles.tasks else None
+            before, after = free.loo_predictions_, final.loo_predictions_
+    judged = np.flatnonzero(~np.isnan(after))
+    title = asked.title or _title(asked, final, measured)
+    values = {BEFORE: before, AFTER: after}
+    found = data.audit(final, values, within, title=title, unit=asked.unit)
+    quality = Quality.of(data, after, judged)
     if quality.useless:
-        free = Quality.of(data, before.values, judged)
-        quality = replace(quality, advice=OTHER if free.useless else WIDER)
+        without = Quality.of(data, before, judged)
+        quality = replace(quality, advice=OTHER if without.useless else WIDER)
     notes = [*data.notes]
-    if after.note:
-        notes.append(f"In the report, {after.note}.")
+    if note:
+        notes.append(f"In the report, {note}.")
     if len(judged) < len(data.y):
         rows = counted(len(data.y) - len(judged), "row is", "rows are")
         single = "the only row of a task, or of weight 0, cannot be held out"
@@ -200,7 +195,7 @@ def _fit_in_memory(asked: FitCommand, on_step: OnStep) -> Fitted:
     n_rows = int(np.count_nonzero(np.broadcast_to(kept, data.y.shape)))
     extra = data.design.to_dict()
     if asked.out is not None:
-        lines = [*found.comparisons, *_others(data, final, parts, measured)]
+        lines = [*found.comparisons, *_others(asked, data, final, measured)]
         extra |= report_of(found, lines, MEASURED[measured], n_rows)
     return Fitted(
         **_kept(asked, final, extra),
@@ -230,42 +225,30 @@ def _free(final: Any) -> Any:
         return None
 
 
-def _folds(data: FitData, n_folds: int, seed: int) -> Any:
-    """Return rows to fit and rows to measure; 0 folds measure the rows fitted."""
-    if n_folds == 0:
-        everything = np.arange(len(data.y))
-        return [(everything, everything)]
-    return data.folds(n_folds, seed)
-
-
-def _title(model: Any, measured: str) -> str:
+def _title(asked: FitCommand, model: Any, measured: str) -> str:
     """Say what is compared: a fit without and with its limit, and on which rows."""
     where = "the rows fitted" if measured == "fitted" else f"rows {measured}"
-    names, widths = (
-        it if isinstance(it, list) else [it]
-        for it in (model.constraints, model.epsilon)
-    )
+    names = asked.constraints
     what = "" if names == ["rank"] else f" on {listed(names)}"
-    limit = ", ".join(f"{width:g}" for width in widths)
+    limit = ", ".join(f"{width:g}" for width in np.atleast_1d(model.epsilon))
     return f"Fit before and after the limit ε = {limit}{what}, on {where}"
 
 
 def _others(
-    data: FitData, final: Any, parts: Callable[[], Folds], measured: str
-) -> list[Comparison]:
+    asked: FitCommand, data: FitData, final: Any, measured: str
+) -> tuple[Comparison, ...]:
     """Compare groups on rows that the report is not of: those fitted, and held out.
 
     Where many rows were left out of the fit one by one, the report's lines are enough.
     """
-    values: dict[str, Any] = {}
-    if measured == "left out" and len(data.y) > MOST_FOLDED:
-        return []
-    if measured != "fitted":
-        values["training rows"] = final.predict(data.X)
-    if measured == "left out":
-        values["held-out rows"] = data.held_out(final, parts()).values
-    named = {f"{AFTER}, {rows}": each for rows, each in values.items()}
-    return [*data.audit(final, named).comparisons] if named else []
+    left_out = measured == "left out"
+    if measured == "fitted" or (left_out and len(data.y) > MOST_FOLDED):
+        return ()
+    values = {f"{AFTER}, training rows": final.predict(data.X)}
+    if left_out:
+        parts = data.folds(asked.folds, asked.seed)
+        values[f"{AFTER}, held-out rows"] = data.held_out(final, parts).values
+    return data.audit(final, values).comparisons
 
 
 def _status(model: Any, n_rows: int) -> list[str]:
@@ -283,14 +266,14 @@ def _status(model: Any, n_rows: int) -> list[str]:
         where = f" on rows left out of the fit ({also}{trained} on training rows)"
     rows = counted(n_rows, "row")
     lines = [f"Fitted to {rows}: {model.status_}, {', '.join(came)}{where}."]
-    apart = unbalanced(model)
-    if apart:
-        tasks = counted(len(model.tasks_), "task")
-        few = [f"{shown(name)}: {why}" for name, why in [*apart.items()][:3]]
-        more = ["…"] if len(apart) > len(few) else []
-        are = "is" if len(apart) == 1 else "are"
-        named = " ".join([*few, *more])
-        lines.append(f"{len(apart)} of {tasks} {are} in no band: {named}")
+    if apart := unbalanced(model):
+        tasks, are = (
+            counted(len(model.tasks_), "task"),
+            "is" if len(apart) == 1 else "are",
+        )
+        lines.append(
+            f"{len(apart)} of {tasks} {are} in no band: {listed([*apart], 3)}."
+        )
     return lines
 
 

@@ -136,13 +136,10 @@ def path_of_files(asked: PathCommand, on_step: OnStep) -> Priced:
 
 def _few_of(path: Path) -> list[PathRow]:
     """Return the rows of a path that a table shows: some evenly, and the chosen one."""
-    if len(path.rows) <= MOST_ROWS:
-        return list(path.rows)
-    rows = path.distinct().rows
-    last = len(rows) - 1
-    step = max(1, math.ceil(last / (MOST_ROWS - 2)))
-    kept = {*range(0, last, step), last}
-    return [r for i, r in enumerate(rows) if i in kept or r.epsilon == path.chosen]
+    rows = path.rows if len(path.rows) <= MOST_ROWS else path.distinct().rows
+    step = math.ceil(len(rows) / MOST_ROWS)
+    kept = {rows[-1].epsilon, path.chosen, *(row.epsilon for row in rows[::step])}
+    return [row for row in rows if row.epsilon in kept]
 
 
 def _warnings(path: Path, constant: float) -> list[str]:
@@ -168,17 +165,21 @@ def _reversal(path: Path, row: PathRow) -> str:
     """Return how the gap within tasks contradicts the overall one, if it does."""
     if path.views is None or row.group != path.views.group:
         return ""
-    return reversal(row.auc, path.views.views[path.rows.index(row)].within)
+    return reversal(row.auc, _within(path)[row.epsilon])
+
+
+def _within(path: Path) -> dict[float, Estimate]:
+    """Return the AUC within tasks of each ε, where that is known."""
+    views = () if path.views is None else path.views.views
+    pairs = zip(path.rows, views, strict=False)
+    return {row.epsilon: view.within for row, view in pairs}
 
 
 def _lines(path: Path, constant: float) -> tuple[MethodLine, ...]:
     """Return the lines that are shown, each ε in figures that tell it from others."""
-    few, epsilons = _few_of(path), [row.epsilon for row in path.rows]
-    digits = next(
-        d for d in (3, 6, 17) if len({f"{e:.{d}g}" for e in epsilons}) == len(epsilons)
-    )
-    views = () if path.views is None else path.views.views
-    within = {e: view.within for e, view in zip(epsilons, views, strict=False)}
+    few, within = _few_of(path), _within(path)
+    alike = len({f"{row.epsilon:.3g}" for row in path.rows}) < len(path.rows)
+    digits = 17 if alike else 3
     other = {row: next(g for g in path.groups if g != row.group) for row in few}
     return tuple(
         MethodLine(
