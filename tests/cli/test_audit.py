@@ -84,7 +84,7 @@ def test_several_columns_are_one_task(tmp_path):
     tasks = answer("audit", file, task=["job", "education"]).audit.tasks
     data = people()
     pairs = {*zip(data["job"], data["education"], strict=True)}
-    assert {line.task for line in tasks} == {" · ".join(pair) for pair in pairs}
+    assert {line.task for line in tasks} == {" / ".join(pair) for pair in pairs}
 
 
 def test_bins_are_in_their_order(tmp_path):

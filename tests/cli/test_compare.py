@@ -189,7 +189,7 @@ def test_groups_too_small_to_judge_are_named_and_never_the_worst(tmp_path, count
     assert (path.path.rows[0].group == "x") == (count == 5)
     done = answer("compare", csv, method=["tilt"], folds=2)
     for found, label in ((path, "x"), (done, "x (gender)")):
-        note = f'Groups of fewer than 5 rows are not judged: "{label}".'
+        note = f'Too few rows to judge "{label}".'
         assert (note in found.notes) == (count == 4)
 
 

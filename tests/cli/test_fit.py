@@ -171,7 +171,7 @@ def test_tasks_outside_their_band_are_named(tmp_path):
     data["gender"] = np.where(data["job"] == "cook", "f", data["gender"])
     file = write_csv(tmp_path / "a.csv", data)
     done = run("fit", file, *COMMON, "--scope", "task", "--folds", 0, code=0)
-    assert '1 of 3 tasks is in no band: "cook"' in prose(done)
+    assert '1 of 3 tasks in no band: "cook"' in prose(done)
     assert "The model was not kept" in done.stderr
     assert 'Encoded 1 column of text as 0/1 ("education").' in done.stderr
     assert list(fitted(file, tmp_path, scope="task").model.unbalanced_tasks_) == [
@@ -236,7 +236,7 @@ def test_a_folder_is_fitted_in_memory_while_it_is_small(folder, tmp_path, large)
         line = ["fit", folder, *COMMON, "--memory-rows", 100]
         assert valid(run(*line, "--json", code=0), "fit")["audit"] is None
         said = run(*line, "--max-gap", 0.1, code=2).stderr
-        assert said.startswith("--max-gap needs a report")
+        assert said.startswith("--max-gap cannot be used when a folder")
     wrote = run("predict", model, folder, "-o", out, code=0).stderr
     assert wrote == f"wrote 240 rows to {out}\n"
     rows = load(files_of(str(out)), Roles("pay", ("gender",), ("job",)), Reading())
@@ -250,7 +250,7 @@ def test_what_cannot_be_streamed_is_said(folder):
         ({"target": None}, "^y is needed"),
         ({"sensitive": ["gendr"]}, 'Did you mean "gender"'),
         ({"drop_missing": True}, "^drop_missing cannot be used when a folder is"),
-        ({"missing": ["NA"]}, "^missing cannot .* fit to 100 rows at most"),
+        ({"missing": ["NA"]}, "^missing cannot .* Fit to 100 rows at most"),
     ):
         with pytest.raises(ValueError, match=sentence):
             answer("fit", folder, **options, memory_rows=100)

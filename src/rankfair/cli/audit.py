@@ -165,11 +165,7 @@ def audit_table(
 def tasks_of(table: Table, roles: Roles) -> NDArray[Any] | None:
     """Return the task of each row; several columns are one task."""
     texts = [as_text(table[name]) for name in roles.tasks]
-    if len(texts) < 2:
-        return texts[0] if texts else None
-    found = np.empty(table.n_rows, object)
-    found[:] = [" · ".join(row) for row in zip(*texts, strict=True)]
-    return found
+    return np.column_stack(texts) if texts else None
 
 
 def _predicted(

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from rankfair.audit import Audit, Gate
-from rankfair.audit.records import gap_interval
+from rankfair.audit.records import ModelLine, gap_interval
 from rankfair.audit.summary import REVERSALS, warning
-from rankfair.cli.data import FitData, HeldOut, read_data, small_groups
+from rankfair.cli.data import FitData, HeldOut, not_judged_note, read_data
 from rankfair.cli.errors import sentence_of
 from rankfair.cli.methods import METHODS
 from rankfair.cli.options import CompareCommand
@@ -23,7 +23,7 @@ from rankfair.cli.screen import (
     figure,
     not_run,
 )
-from rankfair.cli.verdict import NO_USE, Quality
+from rankfair.cli.verdict import NO_USE, is_useless
 from rankfair.input.arrays import Codes
 from rankfair.input.errors import check_choice
 from rankfair.input.folds import Folds
@@ -52,16 +52,8 @@ def compare_files(asked: CompareCommand, on_step: OnStep) -> Compared:
     held = np.sort(np.concatenate([test for _, test in parts]))
     audit = data.audit(model, {name: each.values for name, each in found.items()})
     best, least = _best(audit, asked.within, partial(_cost, data, found, held))
-    few = [
-        f"{group.label} ({feature.name})"
-        for feature in audit.sensitive_features
-        for group in feature.groups
-        if group.n_rows < audit.min_group
-    ]
-    lines = [
-        _line(audit, name, each.note, Quality.of(data, each.values, held).useless)
-        for name, each in found.items()
-    ]
+    few = [f"{label} ({feature})" for feature, label in audit.unjudged()]
+    lines = [_line(audit, each, found[each.name].note) for each in audit.models]
     page = MethodTable(
         lines=tuple(replace(line, chosen=line.method == best) for line in lines),
         provenance=audit.provenance,
@@ -73,7 +65,7 @@ def compare_files(asked: CompareCommand, on_step: OnStep) -> Compared:
         page=page,
         audit=audit,
         refused=refused,
-        notes=(*data.notes, *small_groups(few, audit.min_group)),
+        notes=(*data.notes, *not_judged_note(few)),
         dialect=data.table.dialect,
     )
 
@@ -98,20 +90,19 @@ def _try_all(
     return found, refused
 
 
-def _line(audit: Audit, name: str, note: str, useless: bool) -> MethodLine:
-    worst = audit.worst(name)
+def _line(audit: Audit, of: ModelLine, note: str) -> MethodLine:
+    name, worst = of.name, audit.worst(of.name)
     how = "" if worst is None else worst.reversal
     within = f"within tasks the gap {REVERSALS[how]}" if how else ""
-    note = "; ".join(filter(None, [NO_USE if useless else "", within, note]))
-    error = next(line.rmse for line in audit.models if line.name == name)
+    note = "; ".join(filter(None, [NO_USE if is_useless(of) else "", within, note]))
     if worst is None:
         nothing = Estimate(math.nan)
-        return MethodLine(name, error, nothing, nothing, nothing, note=note)
+        return MethodLine(name, of.rmse, nothing, nothing, nothing, note=note)
     low, high = gap_interval(worst.auc.ci_low, worst.auc.ci_high)
     where = f" ({worst.sensitive_feature})" if len(audit.sensitive_features) > 1 else ""
     return MethodLine(
         name,
-        error,
+        of.rmse,
         replace(worst.auc, value=worst.gap, ci_low=low, ci_high=high),
         worst.mean_difference,
         worst.ks,

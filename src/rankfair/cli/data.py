@@ -183,10 +183,9 @@ def needed_target(roles: Roles) -> Roles:
     return roles
 
 
-def small_groups(labels: Sequence[str], least: int) -> list[str]:
+def not_judged_note(labels: Sequence[str]) -> list[str]:
     """Return a note on groups of too few rows, if there are any."""
-    found = f"Groups of fewer than {least} rows are not judged: {listed(labels)}."
-    return [found] if labels else []
+    return [f"Too few rows to judge {listed(labels)}."] if labels else []
 
 
 def _check_groups(groups: SensitiveGroups, weights: Any) -> None:

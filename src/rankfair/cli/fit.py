@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -20,11 +20,10 @@ from rankfair.cli.screen import Answer, OnStep, say, show_table
 from rankfair.cli.verdict import (
     AFTER,
     BEFORE,
-    OTHER,
     USELESS,
-    WIDER,
-    Quality,
+    is_useless,
     unbalanced,
+    urgent_of,
     verdict_of,
 )
 from rankfair.engines.streams import n_rows_of, open_parquet, stream
@@ -32,7 +31,7 @@ from rankfair.files.columns import Roles
 from rankfair.files.encoding import ModelColumns
 from rankfair.files.model_files import save_model
 from rankfair.files.read import files_of
-from rankfair.files.table import Reading, check_names
+from rankfair.files.table import check_names
 from rankfair.input.errors import InputError, counted, listed
 
 NO_REPORT = (
@@ -69,47 +68,34 @@ class Fitted(Answer):
     measured : {"left out", "held out", "fitted"}
         Which rows are audited: each left out of one fit, held out in folds, or those
         fitted.
-    quality : Quality or None
-        How good the predictions are; None for rows that are not in memory.
     """
 
     model: Any
     path: Path | None
     n_rows: int
     measured: str = "fitted"
-    quality: Quality | None = None
 
     def say(self, quiet: bool) -> None:
         """Print what the fit came to, and what it changed."""
-        if self.quality is not None and self.quality.sentence:
-            say(self.quality.sentence)
-        verdict = self.verdict
-        if verdict and verdict[0].startswith("Warning"):
-            say(verdict.pop(0))
-        say(*_status(self.model, self.n_rows))
+        say(*urgent_of(self.audit), *_status(self.model, self.n_rows))
         if self.audit is not None:
             rows = MEASURED[self.measured]
             say(f"{rows}, without the constraint (before) and with it (after):", "")
             show_table(*comparison_columns(self.audit))
-            say("", *verdict)
+            say("", *verdict_of(self.model, self.audit))
         if self.path is None and not quiet:
             echo("The model was not kept: -o FILE writes it.", err=True)
 
-    @property
-    def verdict(self) -> list[str]:
-        """What was asked for and what came of it; then the rest; then what is known."""
-        return verdict_of(self.model, self.audit)
-
     def to_dict(self) -> dict[str, Any]:
         """Return what `docs/fit.schema.json` describes."""
-        model = self.model
-        useless = self.quality is not None and self.quality.useless
+        model, audit = self.model, self.audit
+        useless = audit is not None and is_useless(audit.models[-1])
+        verdict = [*urgent_of(audit), *verdict_of(model, audit)]
         found = {
             "model": None if self.path is None else str(self.path),
             "status": USELESS if useless else model.status_,
             "constraint_status": model.status_,
-            "quality": self.quality,
-            "verdict": " ".join(self.verdict),
+            "verdict": " ".join(verdict),
             "rank_auc": float(model.rank_auc_),
             "proxy_auc": float(model.proxy_auc_),
             "constraints": {k: float(v) for k, v in model.constraint_values_.items()},
@@ -118,9 +104,9 @@ class Fitted(Answer):
             "held_out": self.measured != "fitted",
             "notes": self.notes,
         }
-        audit = None if self.audit is None else self.audit.to_dict()
+        measured = None if audit is None else audit.to_dict()
         head = {"format": "rankfair-fit", "version": 2}
-        return {**head, **plain(found), "audit": audit}
+        return {**head, **plain(found), "audit": measured}
 
 
 def fit_files(asked: FitCommand, on_step: OnStep) -> Fitted:
@@ -129,13 +115,7 @@ def fit_files(asked: FitCommand, on_step: OnStep) -> Fitted:
     is_folder = len(asked.files) == 1 and Path(folder).is_dir()
     if not is_folder or n_rows_of(map(Path, files_of(folder))) <= asked.memory_rows:
         return _fit_in_memory(asked, on_step)
-    if asked.gated or asked.html is not None:
-        raise InputError(
-            "html" if asked.html is not None else "max_gap",
-            "needs a report, and rows that are not in memory get none",
-            cure="Audit the model on some of them with rankfair audit --model.",
-        )
-    _refuse_reading(asked.reading(), asked.memory_rows)
+    _refuse_in_pieces(asked)
     return _fit_folder(asked, folder, on_step)
 
 
@@ -178,10 +158,6 @@ def _fit_in_memory(asked: FitCommand, on_step: OnStep) -> Fitted:
     title = asked.title or _title(asked, final, measured)
     values = {BEFORE: before, AFTER: after}
     found = data.audit(final, values, within, title=title, unit=asked.unit)
-    quality = Quality.of(data, after, judged)
-    if quality.useless:
-        without = Quality.of(data, before, judged)
-        quality = replace(quality, advice=OTHER if without.useless else WIDER)
     notes = [*data.notes]
     if note:
         notes.append(f"In the report, {note}.")
@@ -203,7 +179,6 @@ def _fit_in_memory(asked: FitCommand, on_step: OnStep) -> Fitted:
         audit=found,
         measured=measured,
         notes=tuple(notes),
-        quality=quality,
     )
 
 
@@ -267,26 +242,21 @@ def _status(model: Any, n_rows: int) -> list[str]:
     rows = counted(n_rows, "row")
     lines = [f"Fitted to {rows}: {model.status_}, {', '.join(came)}{where}."]
     if apart := unbalanced(model):
-        tasks, are = (
-            counted(len(model.tasks_), "task"),
-            "is" if len(apart) == 1 else "are",
-        )
-        lines.append(
-            f"{len(apart)} of {tasks} {are} in no band: {listed([*apart], 3)}."
-        )
+        named = listed([*apart], 3)
+        lines.append(f"{len(apart)} of {len(model.tasks_)} tasks in no band: {named}.")
     return lines
 
 
-def _refuse_reading(reading: Reading, most: int) -> None:
-    """Raise for options that change rows or columns on their way into memory."""
-    for name in ("drop_missing", "missing", "text", "numbers", "file_column"):
-        if getattr(reading, name):
+def _refuse_in_pieces(asked: FitCommand) -> None:
+    """Raise for a report, and for changes of rows or columns on their way in."""
+    report = ("max_gap", "max_task_gap", "html")
+    for name in (*report, "drop_missing", "missing", "text", "numbers", "file_column"):
+        if getattr(asked, name) not in (None, False):
             raise InputError(
                 name,
-                "cannot be used when a folder is too large for memory: its files are "
-                "read as they are",
-                cure="Leave it out and change the files first, or fit to "
-                f"{most:,} rows at most.",
+                "cannot be used when a folder is too large for memory",
+                cure=f"Fit to {asked.memory_rows:,} rows at most, or audit the model "
+                "on some of them with rankfair audit --model.",
             )
 
 

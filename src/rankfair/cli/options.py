@@ -154,11 +154,6 @@ class JudgedOptions:
         "Let --max-gap pass though some groups are too small to judge.", False
     )
 
-    @property
-    def gated(self) -> bool:
-        """Whether there is anything to judge."""
-        return self.max_gap is not None or self.max_task_gap is not None
-
 
 @dataclass(frozen=True, kw_only=True)
 class ColumnOptions:

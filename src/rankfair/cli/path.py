@@ -12,16 +12,16 @@ import numpy as np
 from rankfair.audit.comparisons import REST
 from rankfair.audit.records import gap_interval, plain, reversal
 from rankfair.audit.summary import REVERSALS, warning
-from rankfair.cli.data import read_data, small_groups
+from rankfair.cli.data import not_judged_note, read_data
 from rankfair.cli.options import PathCommand
 from rankfair.cli.screen import Compared, OnStep, figure, say, table_of
-from rankfair.cli.verdict import NO_USE, Quality
+from rankfair.cli.verdict import NO_USE
 from rankfair.constraints import CONSTRAINTS
 from rankfair.files.table import Table
 from rankfair.input.disk import write_whole
 from rankfair.input.errors import check_number
 from rankfair.input.folds import N_FOLDS
-from rankfair.paths import MIN_GROUP, Path, PathRow, fairness_path
+from rankfair.paths import Path, PathRow, fairness_path
 from rankfair.report.methods_page import (
     NO_TASKS,
     MethodLine,
@@ -113,8 +113,8 @@ def path_of_files(asked: PathCommand, on_step: OnStep) -> Priced:
     base = data.audit(model, {})
     reference = base.sensitive_features[-1].reference
     path = path.against(reference)
-    mean = np.full(len(data.y), np.average(data.y, weights=data.weights))
-    constant = Quality.of(data, mean, slice(None)).rmse_of_constant
+    mean = np.average(data.y, weights=data.weights)
+    constant = float(np.average((data.y - mean) ** 2, weights=data.weights)) ** 0.5
     how = ONE_FIT if path.left_out else FOLDS
     how = how if len(path.rows) == 1 else f"{how} {MARK}"
     page = MethodTable(
@@ -129,7 +129,7 @@ def path_of_files(asked: PathCommand, on_step: OnStep) -> Priced:
         page=page,
         path=path,
         reference=reference,
-        notes=(*data.notes, *small_groups(path.unjudged, MIN_GROUP)),
+        notes=(*data.notes, *not_judged_note(path.unjudged)),
         dialect=data.table.dialect,
     )
 

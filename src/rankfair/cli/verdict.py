@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from rankfair.audit import Audit
-from rankfair.audit.records import Comparison
+from rankfair.audit.records import Comparison, ModelLine
 from rankfair.audit.summary import number, warning
-from rankfair.cli.data import FitData
 from rankfair.cli.screen import figure
 from rankfair.estimators.outcome import GIVEN_AWAY
-from rankfair.input.arrays import Floats
 from rankfair.input.errors import counted, shown
 
 BEFORE, AFTER = "before", "after"  # the models of a report
@@ -36,18 +31,35 @@ OTHER = (
 )
 
 
-def verdict_of(model: Any, audit: Audit | None) -> list[str]:
-    """Return sentences about what was asked, about the rest, and about predictors.
+def urgent_of(audit: Audit | None) -> list[str]:
+    """Return what is to be said first: a model of no use, a gap reversed in tasks."""
+    if audit is None:
+        return []
+    free, line = audit.models
+    worst, said = audit.worst(), []
+    if is_useless(line):
+        r2, error = line.r2.value, line.rmse.value
+        errors = f"RMSE {figure(error)} against {figure(error / (1 - r2) ** 0.5)}"
+        cure = OTHER if is_useless(free) else WIDER
+        said.append(f"This model is {NO_USE} ({errors}, R² {r2:.3f}). Try {cure}.")
+    if worst is not None and worst.reversal:
+        said.append(warning(worst.reversal))
+    return said
 
-    Before them a warning, if the gap within tasks contradicts the overall one.
-    """
+
+def is_useless(line: ModelLine) -> bool:
+    """Tell whether a model errs no less than one constant."""
+    return line.r2.value <= 0.0
+
+
+def verdict_of(model: Any, audit: Audit | None) -> list[str]:
+    """Return sentences about what was asked, about the rest, and about predictors."""
     if audit is None:
         return _of_proxies(model, audit)
     worst = audit.worst()
     warned = "" if worst is None else warning(worst.reversal)
     rest = audit.verdict.removeprefix(warned).strip()
-    said = [*_of_asked(model, audit), rest, *_of_proxies(model, audit)]
-    return [warned, *said] if warned else said
+    return [*_of_asked(model, audit), rest, *_of_proxies(model, audit)]
 
 
 def _of_asked(model: Any, audit: Audit) -> list[str]:
@@ -110,48 +122,3 @@ def pair_of(c: Comparison) -> tuple[str, str, str, str]:
 def unbalanced(model: Any) -> dict[str, str]:
     """Return the tasks in no band, and why; none unless there is a band for each."""
     return getattr(model, "unbalanced_tasks_", None) or {}
-
-
-@dataclass(frozen=True)
-class Quality:
-    """Errors of predictions beside those of one constant, the mean of the target.
-
-    Attributes
-    ----------
-    r2 : float
-        One less the squared error over that of the constant.
-    rmse, rmse_of_constant : float
-        Root mean squared errors.
-    advice : str
-        What to try; empty if the model is of use.
-    """
-
-    r2: float
-    rmse: float
-    rmse_of_constant: float
-    advice: str = ""
-
-    @classmethod
-    def of(cls, data: FitData, predicted: Floats, rows: Any) -> Quality:
-        """Measure predictions of some rows."""
-        y, m = data.y[rows], predicted[rows]
-        weights = None if data.weights is None else data.weights[rows]
-        middle = np.average(y, weights=weights)
-        error = float(np.average((y - m) ** 2, weights=weights))
-        constant = float(np.average((y - middle) ** 2, weights=weights))
-        r2 = 1 - error / constant if constant > 0 else math.nan
-        return cls(r2, error**0.5, constant**0.5)
-
-    @property
-    def useless(self) -> bool:
-        """Whether the model is no better than the constant."""
-        return self.r2 <= 0
-
-    @property
-    def sentence(self) -> str:
-        """What is to be said first; nothing of a model that is of use."""
-        if not self.useless:
-            return ""
-        errors = f"RMSE {figure(self.rmse)} against {figure(self.rmse_of_constant)}"
-        said = f"This model is {NO_USE} ({errors}, R² {self.r2:.3f})."
-        return f"{said} Try {self.advice}."
