@@ -178,7 +178,7 @@ def test_tasks_are_counted_as_judged_or_not(tmp_path):
     flat = write_csv(tmp_path / "flat.csv", {**data, "pay": np.ones(150)})
     assert "No task could be judged." in run("audit", flat, *COMMON).stdout
     small = write_csv(tmp_path / "b.csv", people(n=4, jobs=("nurse",)))
-    assert "No task has enough rows of both" in run("audit", small, *COMMON).stdout
+    assert "No task could be judged." in run("audit", small, *COMMON).stdout
 
 
 def test_columns_and_groups_are_told_apart_on_80_signs(tmp_path):

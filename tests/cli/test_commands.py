@@ -66,7 +66,6 @@ BAD = [
         "compare pay.csv {common} --epsilon 0.1 --epsilon 0.2",
         "2 times, but it takes one",
     ),
-    ("fit pay.csv {common} --folds 1", "0, or 2 and more"),
     ("fit pay.csv {common} --drop agee", 'Did you mean "age"'),
     ("fit pay.csv {common} -o model.csv", "named like a table"),
     ("fit pay.csv {common} --max-categories 2", "--max-categories 3"),

@@ -103,8 +103,6 @@ def fit(asked: FitCommand) -> None:
     """
     from rankfair.cli.fit import fit_files
 
-    if asked.folds == 1:
-        raise typer.BadParameter("0, or 2 and more", param_hint="--folds")
     if asked.out is not None and asked.out.suffix.lower() in TABLES:
         fail(f"{asked.out} is named like a table: give the model another name.")
     _answer(asked, fit_files, outputs=[asked.out])

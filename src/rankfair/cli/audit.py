@@ -297,7 +297,7 @@ def _legend(found: Audit) -> list[str]:
     mine = [line for line in found.tasks if line.model == found.model_names[-1]]
     if mine:
         hidden = would_be_found(mine, found.confidence)
-        told = [_flagged(mine, found.min_group), hidden]
+        told = [_flagged(mine), hidden]
         lines.append(" ".join(filter(None, told)))
     for feature in found.sensitive_features:
         if feature.n_missing:
@@ -306,18 +306,14 @@ def _legend(found: Audit) -> list[str]:
     return lines
 
 
-def _flagged(lines: Sequence[TaskLine], least: int) -> str:
+def _flagged(lines: Sequence[TaskLine]) -> str:
     """Say how many of the tasks that could be judged are flagged."""
     judged = {line.task for line in lines if line.adjusted_p is not None}
     others = len({line.task for line in lines} - judged)
     if not judged:
-        if any(min(line.n_group, line.n_against) >= least for line in lines):
-            return "No task could be judged."
-        return "No task has enough rows of both groups to be judged."
+        return "No task could be judged."
     flagged = len({line.task for line in lines if line.flagged})
-    tests = counted(len(judged), "test")
-    return (
-        f"{flagged} of {counted(len(judged), 'task')} "
-        f"{'is' if flagged == 1 else 'are'} flagged (p-values adjusted for {tests})"
-        f"{f'; {others} could not be judged' if others else ''}."
-    )
+    are = f"{counted(len(judged), 'task')} {'is' if flagged == 1 else 'are'} flagged"
+    tests = f"(p-values adjusted for {counted(len(judged), 'test')})"
+    unknown = f"; {others} could not be judged" if others else ""
+    return f"{flagged} of {are} {tests}{unknown}."

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -24,7 +23,6 @@ from rankfair.cli.screen import (
     not_run,
 )
 from rankfair.cli.verdict import NO_USE, is_useless
-from rankfair.input.arrays import Codes
 from rankfair.input.errors import check_choice
 from rankfair.input.folds import Folds
 from rankfair.report.methods_page import MethodLine, MethodTable
@@ -49,9 +47,8 @@ def compare_files(asked: CompareCommand, on_step: OnStep) -> Compared:
     data = read_data(asked)
     parts = data.folds(asked.folds, model.random_state)
     found, refused = _try_all(names, model, data, parts, on_step)
-    held = np.sort(np.concatenate([test for _, test in parts]))
     audit = data.audit(model, {name: each.values for name, each in found.items()})
-    best, least = _best(audit, asked.within, partial(_cost, data, found, held))
+    best, least = _best(audit, asked.within, data, found)
     few = [f"{label} ({feature})" for feature, label in audit.unjudged()]
     lines = [_line(audit, each, found[each.name].note) for each in audit.models]
     page = MethodTable(
@@ -113,7 +110,7 @@ def _line(audit: Audit, of: ModelLine, note: str) -> MethodLine:
 
 
 def _best(
-    audit: Audit, within: float, cost: Callable[[str, str], tuple[float, float]]
+    audit: Audit, within: float, data: FitData, found: Mapping[str, HeldOut]
 ) -> tuple[str, str]:
     """Return the method to mark, and that of least error, among those of a small gap.
 
@@ -125,27 +122,17 @@ def _best(
     if not close:
         return "", ""
     least = min(close, key=lambda name: errors[name])
-    costs = {name: cost(name, least) for name in close}
-    gaps = {
-        name: math.inf if worst is None else worst.gap
-        for name, (more, se) in costs.items()
-        if name == least or more <= se
-        for worst in [audit.worst(name)]
-    }
+    held = data.take(~np.isnan(found[least].values))
+    tasks = held.tasks if held.roles.tasks else None
+    gaps = {}
+    for name in close:
+        m, best = (found[n].values for n in (name, least))
+        both = m[~np.isnan(m)], best[~np.isnan(best)]
+        more, error = paired_cost(held.y, *both, tasks, held.weights)
+        worst = audit.worst(name)
+        if worst is not None and (name == least or more <= error):
+            gaps[name] = worst.gap
     return min(gaps, key=lambda name: gaps[name]), least
-
-
-def _cost(
-    data: FitData, found: Mapping[str, HeldOut], rows: Codes, name: str, least: str
-) -> tuple[float, float]:
-    """How much more a method errs than another, and the standard error of that."""
-    return paired_cost(
-        data.y[rows],
-        found[name].values[rows],
-        found[least].values[rows],
-        data.tasks[rows] if data.roles.tasks else None,
-        None if data.weights is None else data.weights[rows],
-    )
 
 
 def _summary(
@@ -164,13 +151,8 @@ def _summary(
         return f"No method kept the rank gap within {within}."
     start = f"Of the methods with a rank gap of at most {within}, {least} has the least"
     marked, worst = lines[best], audit.worst(best)
-    warned = warning("" if worst is None else worst.reversal, f" of {best}")
-    if warned:
-        start = f"{warned} {start}"
+    if worst is not None and worst.reversal:
+        start = f"{warning(worst.reversal, f' of {best}')} {start}"
+    also = f", and {best}, whose gap is smaller, errs within one standard error of it"
     came = f"{figure(marked.rmse.value)} at a gap of {marked.auc_gap.value:.3f}."
-    if best == least:
-        return f"{start} error: {came}"
-    return (
-        f"{start} error, and {best}, whose gap is smaller, errs within one standard "
-        f"error of it: {came}"
-    )
+    return f"{start} error{'' if best == least else also}: {came}"
