@@ -11,7 +11,7 @@ from commands import COMMON, answer, prose, run, valid
 from rankfair import RankFairRegressor
 from rankfair.cli.compare import not_run
 from rankfair.cli.errors import NotEstimableError
-from rankfair.cli.methods import METHODS, Method
+from rankfair.cli.methods import METHODS
 from rankfair.files.read import read_table
 from sheets import pay_csv, people, write_csv
 
@@ -95,7 +95,7 @@ def test_methods_that_cannot_are_listed_with_the_reason(tmp_path, monkeypatch):
         def fit(self, X, y):
             raise ValueError("It rains.")
 
-    monkeypatch.setitem(METHODS, "fussy", Method(lambda asked: Fussy()))
+    monkeypatch.setitem(METHODS, "fussy", lambda asked: Fussy())
     how = {"method": ["unconstrained", "fussy"], "folds": 2}
     assert answer("compare", csv, **how).refused == {"fussy": "It rains."}
 
@@ -103,7 +103,7 @@ def test_methods_that_cannot_are_listed_with_the_reason(tmp_path, monkeypatch):
 def test_settings_are_the_same_for_all_methods():
     asked = RankFairRegressor(0.1, sensitive_features="g", penalty="ridge", beta=3.0)
     for name, method in METHODS.items():
-        model = method.make(asked)
+        model = method(asked)
         model = getattr(model, "estimator", model)
         assert (model.penalty, model.beta, model.blind) == ("ridge", 3.0, True), name
 

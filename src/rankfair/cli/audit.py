@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import math
-import shlex
-import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from rankfair.audit import Audit, audit
+from rankfair.audit import Audit
 from rankfair.audit.records import (
     LABELS,
     MEASURES,
@@ -29,7 +26,6 @@ from rankfair.audit.summary import (
     would_be_found,
 )
 from rankfair.cli.errors import echo
-from rankfair.cli.groups import as_text, groups_of, many_groups
 from rankfair.cli.options import AuditCommand
 from rankfair.cli.screen import (
     Answer,
@@ -39,12 +35,18 @@ from rankfair.cli.screen import (
     show_table,
     table_of,
 )
+from rankfair.cli.table_audit import as_text, audit_table, groups_of, many_groups
 from rankfair.files.columns import Roles, column_or_none, refuse_taken
 from rankfair.files.read import load
 from rankfair.files.table import Table, refuse_gaps
 from rankfair.files.write import write_table
-from rankfair.input.errors import Argument, InputError, clipped, counted, listed
-from rankfair.input.groups import SensitiveGroups
+from rankfair.input.errors import (
+    Argument,
+    InputError,
+    clipped,
+    counted,
+    listed,
+)
 from rankfair.stats.estimate import Estimate
 
 PREDICTION = "prediction"
@@ -139,33 +141,6 @@ def _raises(found: Audit, lines: Any) -> dict[str, Any]:
     if lines is not None:
         named["line"] = lines[np.array(columns["row"], np.intp) - 1]
     return named
-
-
-def audit_table(
-    table: Table,
-    roles: Roles,
-    groups: Mapping[str, SensitiveGroups],
-    models: Mapping[str, Any] | None = None,
-    **settings: Any,
-) -> Audit:
-    """Audit a table whose predictions are columns, or given by ``models``."""
-    target = column_or_none(table, roles.target)
-    named = models or {name: table[name] for name in roles.predictions}
-    return audit(
-        {str(roles.target): target} if named and target is not None else None,
-        named or {str(roles.target): target},
-        sensitive_features=groups,
-        tasks=tasks_of(table, roles),
-        sample_weight=column_or_none(table, roles.weight),
-        command=shlex.join(["rankfair", *sys.argv[1:]]),
-        **settings,
-    )
-
-
-def tasks_of(table: Table, roles: Roles) -> NDArray[Any] | None:
-    """Return the task of each row; several columns are one task."""
-    texts = [as_text(table[name]) for name in roles.tasks]
-    return np.column_stack(texts) if texts else None
 
 
 def _predicted(

@@ -30,11 +30,9 @@ from rankfair.stats.estimate import Estimate
 from rankfair.stats.means import paired_cost
 
 HOW = (
-    "Every method was fitted on part of the rows, with the same penalty and weight of "
-    "it, and predicted the rest; the figures are of the held-out predictions of all "
-    "folds together. Of several comparisons of groups the one with the largest rank "
-    "gap is shown. The mark is the smallest gap among the methods whose error is "
-    "within one standard error, row by row, of the least."
+    "Figures of held-out rows, all folds together; the same penalty for all methods. "
+    "Of several comparisons the largest rank gap is shown. The mark is the smallest "
+    "gap among the methods whose error is within one standard error of the least."
 )
 
 
@@ -75,11 +73,8 @@ def _try_all(
     refused: dict[str, str] = {}
     for i, name in enumerate(names, start=1):
         on_step(name, i, len(names))
-        method = METHODS[name]
         try:
-            if model.bins is not None and not method.bins:
-                raise ValueError("numbers are not cut into groups.")
-            found[name] = data.held_out(method.make(model), parts)
+            found[name] = data.held_out(METHODS[name](model), parts)
         except ValueError as error:
             refused[name] = sentence_of(error)
     if not found:

@@ -14,9 +14,8 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 from rankfair.audit import Audit
-from rankfair.cli.audit import audit_table, tasks_of
 from rankfair.cli.errors import NotEstimableError
-from rankfair.cli.groups import groups_of, many_groups
+from rankfair.cli.table_audit import audit_table, groups_of, many_groups, tasks_of
 from rankfair.files.columns import Roles, column_or_none, without_identifiers
 from rankfair.files.encoding import ModelColumns
 from rankfair.files.read import load

@@ -52,7 +52,7 @@ DEFAULT, FAIR_SCORE = "tilt (default)", "true fair score"
 DEMO_METHODS: dict[str, tuple[Method | None, str]] = {
     "unconstrained": (METHODS["unconstrained"], "yes"),
     "unconstrained, blind": (METHODS["unconstrained"], "no"),
-    "paper's solver": (Method(lambda model: changed(model, **PAPER)), "yes"),
+    "paper's solver": (lambda model: changed(model, **PAPER), "yes"),
     "constant shift": (METHODS["constant shift"], "yes"),
     "post-processor": (METHODS["map of ranks"], "yes"),
     "tilt, with group": (METHODS["tilt"], "yes"),
@@ -108,7 +108,7 @@ class Draw:
             warnings.simplefilter("always")
             m = self.data.fair_score
             if method is not None:
-                model = method.make(changed(ASKED, blind=needs_group == "no"))
+                model = method(changed(ASKED, blind=needs_group == "no"))
                 m = self.fitted(model).predict(self.data.frame)
         note = " ".join(str(warning.message) for warning in caught)
         in_a = self.data.sensitive == self.data.group_a

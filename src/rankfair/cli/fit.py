@@ -155,7 +155,7 @@ def _fit_in_memory(asked: FitCommand, on_step: OnStep) -> Fitted:
             within = {BEFORE: before, AFTER: after} if data.roles.tasks else None
             before, after = free.loo_predictions_, final.loo_predictions_
     judged = np.flatnonzero(~np.isnan(after))
-    title = asked.title or _title(asked, final, measured)
+    title = asked.title or "Fit without and with the constraint"
     values = {BEFORE: before, AFTER: after}
     found = data.audit(final, values, within, title=title, unit=asked.unit)
     notes = [*data.notes]
@@ -198,15 +198,6 @@ def _free(final: Any) -> Any:
         return final.at(FREE)
     except AttributeError:  # no line of fits
         return None
-
-
-def _title(asked: FitCommand, model: Any, measured: str) -> str:
-    """Say what is compared: a fit without and with its limit, and on which rows."""
-    where = "the rows fitted" if measured == "fitted" else f"rows {measured}"
-    names = asked.constraints
-    what = "" if names == ["rank"] else f" on {listed(names)}"
-    limit = ", ".join(f"{width:g}" for width in np.atleast_1d(model.epsilon))
-    return f"Fit before and after the limit ε = {limit}{what}, on {where}"
 
 
 def _others(

@@ -30,27 +30,19 @@ from rankfair.report.methods_page import (
 )
 from rankfair.stats.estimate import Estimate
 
-ONE_FIT = (
-    "One fit knows the models of all ε; the figures are of predictions of each row as "
-    "if it had been left out of the fit."
-)
+ONE_FIT = "One fit knows the models of all ε; figures are of rows as if left out of it."
 FOLDS = (
-    "Every ε is fitted with its own band on part of the rows and measured on the rest; "
-    "the figures are of the held-out predictions of all folds together."
+    "Every ε is fitted on part of the rows; figures are of held-out rows, all folds "
+    "together."
 )
 MARK = (
-    "The mark is the smallest ε whose error is within one standard error of the least, "
-    "in a comparison row by row: the gains beyond it may be noise."
+    "The mark is the smallest ε whose error is within one standard error of the least."
 )
-NO_COST = (
-    "No measurable cost at any ε: the error at the smallest is within one standard "
-    "error of the least."
-)
+NO_COST = "No measurable cost at any ε."
 MOST_ROWS = 13  # of a path, in a table for people
 OF_MANY = (
-    "Each group is compared with all others; the rank gap, its interval and the "
-    "difference of means are those of the group farthest from AUC = 1/2. The intervals "
-    "are wide enough for a group that is chosen afterwards."
+    "Each group is compared with all others, and the one farthest from AUC = 1/2 is "
+    "shown; the intervals are wide enough for that choice."
 )
 
 

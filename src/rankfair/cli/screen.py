@@ -20,7 +20,6 @@ from rankfair.audit import Audit, Gate
 from rankfair.audit.records import estimate_columns, plain
 from rankfair.audit.summary import figures, interval, not_judged, number, table_lines
 from rankfair.cli.errors import echo, echo_json, tell
-from rankfair.cli.options import JudgedOptions
 from rankfair.files.table import Dialect, Table
 from rankfair.files.write import write_table
 from rankfair.input.disk import write_whole
@@ -81,7 +80,7 @@ def show(found: Answer, asked: Any) -> None:
         wrote.append(asked.html)
     tell(found.notes, asked.quiet)
     result = None
-    if isinstance(asked, JudgedOptions):
+    if hasattr(asked, "max_gap"):
         result = _judged(found.audit, asked, asked.ignore_small_groups)
     if asked.json:
         answer = found.to_dict()
@@ -107,7 +106,7 @@ def _write(found: Answer, where: str) -> None:
     write_table(replace(found.table(), dialect=found.dialect), where)
 
 
-def _judged(audit: Any, asked: JudgedOptions, ignore_small: bool) -> Gate | None:
+def _judged(audit: Any, asked: Any, ignore_small: bool) -> Gate | None:
     """Judge what was asked for, if anything was; of two the worse counts."""
     found = []
     if asked.max_gap is not None:
