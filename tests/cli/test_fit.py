@@ -8,7 +8,6 @@ import pytest
 
 from commands import COMMON, answer, prose, run, valid
 from rankfair.files.columns import Roles
-from rankfair.files.encoding import ModelColumns
 from rankfair.files.model_files import load_model
 from rankfair.files.read import files_of, load, read_table
 from rankfair.files.table import Reading, Table
@@ -125,20 +124,6 @@ def test_a_model_that_is_blind_in_name_only_says_so(tmp_path, job):
     assert re.search(
         rf"apart with AUC \S+?{why}: the model is blind in name only", said
     )
-
-
-def test_numbers_are_cut_and_new_rows_read_alike(tmp_path):
-    csv = pay_csv(tmp_path)
-    two = {"sensitive": ["age", "gender"], "task": None, "bins": 2, "blind": False}
-    done = fitted(csv, tmp_path, **two, epsilon=[0.2])
-    design, _ = ModelColumns.of_file(str(done.path))
-    assert design.roles.cut == ("age",)
-    table = predictions(done, csv, tmp_path)
-    auc = rank_auc(None, table["prediction"], sensitive_features=table["gender"])
-    assert auc == pytest.approx(done.model.group_auc_["gender"]["m"], abs=1e-12)
-    text = write_csv(tmp_path / "t.csv", {**people(), "age": ["old"] * 150})
-    said = run("predict", done.path, text, code=2).stderr
-    assert "held numbers when the model was fitted" in said
 
 
 def test_bins_are_in_their_order_and_cut_where_the_model_cuts(tmp_path):
