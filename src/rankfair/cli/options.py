@@ -462,21 +462,13 @@ class Once(TyperCommand):
         """Parse as usual, after a look at what is there twice."""
         _, _, order = self.make_parser(ctx).parse_args(args=list(args))
         for param in order:
-            if _takes_one(param) and order.count(param) > 1:
-                raise typer.BadParameter(
-                    f"given {order.count(param)} times, but it takes one value: give "
-                    "it once",
-                    ctx=ctx,
-                    param_hint=param.opts[0],
-                )
+            option = param.param_type_name == "option" and not param.is_flag
+            if option and not param.multiple and order.count(param) > 1:
+                times = f"{order.count(param)} times, but it takes one value"
+                said, name = f"given {times}: give it once", param.opts[0]
+                raise typer.BadParameter(said, ctx=ctx, param_hint=name)
         try:
             return super().parse_args(ctx, args)
         except typer.BadParameter as error:
             error.message = error.message.removeprefix("Value error, ")
             raise
-
-
-def _takes_one(param: Any) -> bool:
-    """Return whether it is an option with a value, of which the last would win."""
-    is_option = str(param.param_type_name) == "option"
-    return is_option and not (param.multiple or param.is_flag)

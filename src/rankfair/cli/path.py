@@ -11,7 +11,7 @@ import numpy as np
 
 from rankfair.audit.comparisons import REST
 from rankfair.audit.records import gap_interval, plain, reversal
-from rankfair.audit.summary import REVERSALS, warning
+from rankfair.audit.summary import warning
 from rankfair.cli.data import not_judged_note, read_data
 from rankfair.cli.options import PathCommand
 from rankfair.cli.screen import Compared, OnStep, figure, say, table_of
@@ -110,7 +110,7 @@ def path_of_files(asked: PathCommand, on_step: OnStep) -> Priced:
     how = ONE_FIT if path.left_out else FOLDS
     how = how if len(path.rows) == 1 else f"{how} {MARK}"
     page = MethodTable(
-        lines=_lines(path, constant),
+        lines=_lines(path),
         provenance=base.provenance,
         summary=" ".join(filter(None, [*_warnings(path, constant), _summary(path)])),
         curve=True,
@@ -141,7 +141,11 @@ def _warnings(path: Path, constant: float) -> list[str]:
     if useless:
         most = figure(constant)
         said.append(f"{_at(useless)} the model is {NO_USE} (RMSE {most}).")
-    apart = {row.epsilon: how for row in path.rows if (how := _reversal(path, row))}
+    apart = {}
+    for row, within in zip(path.rows, _within(path).values(), strict=False):
+        how = reversal(row.auc, within)
+        if how and path.views is not None and row.group == path.views.group:
+            apart[row.epsilon] = how
     if apart:  # of a gap of 0 nothing is reversed
         how = "sign" if "sign" in apart.values() else "size"
         said.append(warning(how, f" {_at([*apart], 'at')}"))
@@ -153,13 +157,6 @@ def _at(epsilons: list[float], start: str = "At") -> str:
     return f"{start} ε = {first:.3g}" + (f" to {last:.3g}" if last > first else "")
 
 
-def _reversal(path: Path, row: PathRow) -> str:
-    """Return how the gap within tasks contradicts the overall one, if it does."""
-    if path.views is None or row.group != path.views.group:
-        return ""
-    return reversal(row.auc, _within(path)[row.epsilon])
-
-
 def _within(path: Path) -> dict[float, Estimate]:
     """Return the AUC within tasks of each ε, where that is known."""
     views = () if path.views is None else path.views.views
@@ -167,7 +164,7 @@ def _within(path: Path) -> dict[float, Estimate]:
     return {row.epsilon: view.within for row, view in pairs}
 
 
-def _lines(path: Path, constant: float) -> tuple[MethodLine, ...]:
+def _lines(path: Path) -> tuple[MethodLine, ...]:
     """Return the lines that are shown, each ε in figures that tell it from others."""
     few, within = _few_of(path), _within(path)
     alike = len({f"{row.epsilon:.3g}" for row in path.rows}) < len(path.rows)
@@ -181,22 +178,12 @@ def _lines(path: Path, constant: float) -> tuple[MethodLine, ...]:
             mean_difference=Estimate(row.md),
             ks=Estimate(row.ks),
             chosen=len(path.rows) > 1 and row.epsilon == path.chosen,
-            note=_note(path, row, constant),
+            note="" if row.status in ("satisfied", "inactive") else row.status,
             groups=f"{row.group} v {REST if len(path.groups) > 2 else other[row]}",
             within_task_auc=within.get(row.epsilon, NO_TASKS),
         )
         for row in few
     )
-
-
-def _note(path: Path, row: PathRow, constant: float) -> str:
-    how = _reversal(path, row)
-    notes = (
-        "" if row.status in ("satisfied", "inactive") else row.status,
-        "of no use" if row.rmse >= constant else "",
-        f"within tasks {REVERSALS[how].removeprefix('is ')}" if how else "",
-    )
-    return ", ".join(filter(None, notes))
 
 
 def _summary(path: Path) -> str:

@@ -123,9 +123,7 @@ def _gate_words(audit: Any, asked: Any, result: Gate) -> str:
     if asked.max_gap is not None:
         gap, most = _gap(audit.gap), f"at most {asked.max_gap:g} allowed"
         parts.append(f"Gap {gap}, {most}.{not_judged(audit)}")
-        if not result.exit_code and audit.unjudged():
-            parts.append("They were ignored, as asked.")
-        elif result is not _judged(audit, asked, True):
+        if result is not _judged(audit, asked, True):
             parts.append("--ignore-small-groups lets it hold without them.")
     within = audit.task_gap()
     if asked.max_task_gap is not None:
