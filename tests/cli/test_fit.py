@@ -214,7 +214,7 @@ def test_a_folder_is_fitted_in_memory_while_it_is_small(folder, tmp_path, large)
         assert "no report" in done.notes[0] and told[-1][2] == 240
         line = ["fit", folder, *COMMON, "--memory-rows", 100]
         assert valid(run(*line, "--json", code=0), "fit")["audit"] is None
-        said = run(*line, "--max-gap", 0.1, code=2).stderr
+        said = run(*line, "--max-gap", 0, code=2).stderr
         assert said.startswith("--max-gap cannot be used when a folder")
     wrote = run("predict", model, folder, "-o", out, code=0).stderr
     assert wrote == f"wrote 240 rows to {out}\n"

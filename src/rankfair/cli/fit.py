@@ -242,7 +242,8 @@ def _refuse_in_pieces(asked: FitCommand) -> None:
     """Raise for a report, and for changes of rows or columns on their way in."""
     report = ("max_gap", "max_task_gap", "html")
     for name in (*report, "drop_missing", "missing", "text", "numbers", "file_column"):
-        if getattr(asked, name) not in (None, False):
+        given = getattr(asked, name)
+        if given is not None and given is not False:  # a limit of 0 is one
             raise InputError(
                 name,
                 "cannot be used when a folder is too large for memory",

@@ -460,7 +460,7 @@ class Once(TyperCommand):
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Parse as usual, after a look at what is there twice."""
-        _, _, order = self.make_parser(ctx).parse_args(args=list(args))
+        order: list[Any] = self.make_parser(ctx).parse_args(args=list(args))[2]
         for param in order:
             option = param.param_type_name == "option" and not param.is_flag
             if option and not param.multiple and order.count(param) > 1:
@@ -469,6 +469,6 @@ class Once(TyperCommand):
                 raise typer.BadParameter(said, ctx=ctx, param_hint=name)
         try:
             return super().parse_args(ctx, args)
-        except typer.BadParameter as error:
+        except typer.BadParameter as error:  # a word of an enum
             error.message = error.message.removeprefix("Value error, ")
             raise
