@@ -3,7 +3,6 @@
 import json
 
 import numpy as np
-import openpyxl
 import pytest
 
 from commands import COMMON, process, run, valid
@@ -68,28 +67,6 @@ def test_all_that_is_wrong_with_a_file_is_said_at_once(tmp_path):
         '- line 10, column "Stelle"',
         "- line 12",
     ]
-
-
-def test_a_workbook_is_audited_into_a_workbook(tmp_path):
-    data = {name: list(column) for name, column in people(n=60).items()}
-    data["pay"] = [float(pay) for pay in data["pay"]]
-    data["age"] = [int(age) for age in data["age"]]
-    book = openpyxl.Workbook()
-    book.active.append(["See the other sheet"])
-    sheet = book.create_sheet("Pay")
-    sheet.append([None, "Pay 2024"])
-    for row in [list(data), *zip(*data.values(), strict=True)]:
-        sheet.append([None, *row])
-    book.save(tmp_path / "pay.xlsx")
-    out = tmp_path / "out.xlsx"
-    done = run("audit", tmp_path / "pay.xlsx", *COMMON, code=2)
-    assert 'has "Sheet", "Pay". --sheet names another.' in done.stderr
-    words = [tmp_path / "pay.xlsx", "--sheet", "Pay", *COMMON, "-o", out]
-    done = run("audit", *words, code=0)
-    assert 'Skipped what stands above the header in line 2: "Pay 2024".' in done.stderr
-    rows = list(openpyxl.load_workbook(out).active.values)
-    assert len(rows) == 1 + 1 + 3
-    assert rows[0][:2] == ("model", "sensitive_feature")
 
 
 def test_identifiers_and_dates_do_not_predict(tmp_path):

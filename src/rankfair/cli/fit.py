@@ -32,7 +32,7 @@ from rankfair.files.encoding import ModelColumns
 from rankfair.files.model_files import save_model
 from rankfair.files.read import files_of
 from rankfair.files.table import check_names
-from rankfair.input.errors import InputError, counted, listed
+from rankfair.input.errors import InputError, counted
 
 NO_REPORT = (
     "Fitted without holding the rows in memory, so there is no report: audit the model "
@@ -77,7 +77,7 @@ class Fitted(Answer):
 
     def say(self, quiet: bool) -> None:
         """Print what the fit came to, and what it changed."""
-        say(*urgent_of(self.audit), *_status(self.model, self.n_rows))
+        say(*urgent_of(self.audit), _status(self.model, self.n_rows))
         if self.audit is not None:
             rows = MEASURED[self.measured]
             say(f"{rows}, without the constraint (before) and with it (after):", "")
@@ -217,8 +217,8 @@ def _others(
     return data.audit(final, values).comparisons
 
 
-def _status(model: Any, n_rows: int) -> list[str]:
-    """Return what the fit came to, and which tasks are in no band."""
+def _status(model: Any, n_rows: int) -> str:
+    """Say what the fit came to."""
     # Without an AUC of rows left out, training rows were counted whatever was asked.
     left_out = model.count == "loo" and not math.isnan(model.loo_auc_)
     auc = model.loo_auc_ if left_out else model.rank_auc_
@@ -231,11 +231,7 @@ def _status(model: Any, n_rows: int) -> list[str]:
         also = "" if "rank" in model.constraint_values_ else "rank gap "
         where = f" on rows left out of the fit ({also}{trained} on training rows)"
     rows = counted(n_rows, "row")
-    lines = [f"Fitted to {rows}: {model.status_}, {', '.join(came)}{where}."]
-    if apart := unbalanced(model):
-        named = listed([*apart], 3)
-        lines.append(f"{len(apart)} of {len(model.tasks_)} tasks in no band: {named}.")
-    return lines
+    return f"Fitted to {rows}: {model.status_}, {', '.join(came)}{where}."
 
 
 def _refuse_in_pieces(asked: FitCommand) -> None:

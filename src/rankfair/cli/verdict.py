@@ -10,7 +10,7 @@ from rankfair.audit.records import Comparison, ModelLine
 from rankfair.audit.summary import number, warning
 from rankfair.cli.screen import figure
 from rankfair.estimators.outcome import GIVEN_AWAY
-from rankfair.input.errors import counted, shown
+from rankfair.input.errors import counted, listed, shown
 
 BEFORE, AFTER = "before", "after"  # the models of a report
 USELESS = "useless"
@@ -64,22 +64,21 @@ def verdict_of(model: Any, audit: Audit | None) -> list[str]:
 
 def _of_asked(model: Any, audit: Audit) -> list[str]:
     """Return sentences about the constraints, unless it is the rank of all rows."""
-    worst = audit.worst()
+    worst, apart, said = audit.worst(), unbalanced(model), []
+    by_task, names = model.scope == "task", model.constraints
+    names = [names] if isinstance(names, str) else names
+    if by_task or apart:  # how many tasks are in the bands that were asked for
+        kept = len(model.tasks_) - len(apart)
+        tasks = f"{kept} of {counted(len(model.tasks_), 'task')} are in their band"
+        others = f"; not {listed([*apart], 3)}" if apart else ""
+        said.append(f"As asked, {tasks}, on the rows fitted{others}.")
     if worst is None:
-        return []
-    by_task = model.scope == "task"
-    names = (
-        model.constraints
-        if isinstance(model.constraints, list)
-        else [model.constraints]
-    )
-    known = [n for n in names if n in ASKED_FOR]  # an audit has no figure of others
+        return said
+    # An audit has no figure of others.
+    known = [
+        n for n in ([names] if isinstance(names, str) else names) if n in ASKED_FOR
+    ]
     asked = [WITHIN if by_task and n == "rank" else ASKED_FOR[n] for n in known]
-    said = []
-    if by_task:  # how many tasks are in the bands that were asked for
-        apart, tasks = len(unbalanced(model)), counted(len(model.tasks_), "task")
-        kept = f"{len(model.tasks_) - apart} of {tasks} are in their band"
-        said.append(f"As asked, {kept}, on the rows fitted.")
     if asked and asked != [ASKED_FOR["rank"]]:
         pair = (BEFORE, *pair_of(worst)[1:])
         before = next((c for c in audit.comparisons if pair_of(c) == pair), worst)
