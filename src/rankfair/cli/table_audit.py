@@ -77,6 +77,7 @@ def as_text(column: NDArray[Any]) -> NDArray[Any]:
     """Return a column as text, whole numbers without a point."""
     if column.dtype.kind == "O":
         return column
-    found = np.empty(len(column), object)
-    found[:] = [None if v != v else f"{v:.17g}" for v in column.tolist()]
+    kinds, codes = np.unique(column, return_inverse=True)
+    texts = [None if v != v else f"{v:.17g}" for v in kinds.tolist()]
+    found: NDArray[Any] = np.array(texts, object)[codes]
     return found
