@@ -150,10 +150,11 @@ def _fit_in_memory(asked: FitCommand, on_step: OnStep) -> Fitted:
         on_step("fitting without the constraint", 4, 4)
         free = _free(final) or data.fit(free)
         measured = "left out" if asked.folds else "fitted"
-        before, after = free.predict(data.X), final.predict(data.X)
-        if asked.folds:
-            within = {BEFORE: before, AFTER: after} if data.roles.tasks else None
-            before, after = free.loo_predictions_, final.loo_predictions_
+        before, after = free.loo_predictions_, final.loo_predictions_
+        if not asked.folds:
+            before, after = free.predict(data.X), final.predict(data.X)
+        elif data.roles.tasks:
+            within = {BEFORE: free.predict(data.X), AFTER: final.predict(data.X)}
     judged = np.flatnonzero(~np.isnan(after))
     title = asked.title or "Fit without and with the constraint"
     values = {BEFORE: before, AFTER: after}
