@@ -97,7 +97,7 @@ def proxies(effect, noise, n=80):
 @pytest.mark.parametrize(
     ("effect", "noise", "more", "cure"),
     [
-        (4.0, 0.1, ["--epsilon", 0], "a larger --epsilon"),
+        (4.0, 0.1, ["--epsilon", 0], "--epsilon 0.5 (RMSE"),
         (0.0, 9.0, ["--epsilon", 0.5], "other predictors"),
         (4.0, 0.1, ["--epsilon", 0.5, "--penalty", "ridge", "--beta", 1e9], "default"),
         (4.0, 0.1, ["--epsilon", 0.5], ""),
@@ -113,3 +113,22 @@ def test_a_model_of_no_use_is_said_first(tmp_path, effect, noise, more, cure):
     assert (found["status"] == "useless") == said.startswith(start) == bool(cure)
     assert found["verdict"].startswith(start) == bool(cure)
     assert cure in said.partition("Try")[2]
+
+
+@pytest.mark.filterwarnings("ignore:predictor:UserWarning")
+def test_predictions_far_outside_the_range_of_the_target_are_said_first(tmp_path):
+    data = proxies(4.0, 0.1)
+    data["near"][0] = 20.0  # left out, it is predicted from the others
+    file = write_csv(tmp_path / "a.csv", data)
+    asked = [
+        "--target",
+        "pay",
+        "--sensitive",
+        "gender",
+        "--epsilon",
+        0.5,
+        "--beta",
+        0.1,
+    ]
+    said = " ".join(run("fit", file, *asked, code=0).stdout.split())
+    assert "1 prediction is outside the range of the target by more" in said

@@ -68,16 +68,20 @@ class Fitted(Answer):
     measured : {"left out", "held out", "fitted"}
         Which rows are audited: each left out of one fit, held out in folds, or those
         fitted.
+    n_far : int
+        Predictions outside the range of the target by more than its width.
     """
 
     model: Any
     path: Path | None
     n_rows: int
     measured: str = "fitted"
+    n_far: int = 0
 
     def say(self, quiet: bool) -> None:
         """Print what the fit came to, and what it changed."""
-        say(*urgent_of(self.audit), _status(self.model, self.n_rows))
+        urgent = urgent_of(self.model, self.audit, self.n_far)
+        say(*urgent, _status(self.model, self.n_rows))
         if self.audit is not None:
             rows = MEASURED[self.measured]
             say(f"{rows}, without the constraint (before) and with it (after):", "")
@@ -90,7 +94,8 @@ class Fitted(Answer):
         """Return what `docs/fit.schema.json` describes."""
         model, audit = self.model, self.audit
         useless = audit is not None and is_useless(audit.models[-1])
-        verdict = [*urgent_of(audit), *verdict_of(model, audit)]
+        urgent = urgent_of(model, audit, self.n_far)
+        verdict = [*urgent, *verdict_of(model, audit)]
         found = {
             "model": None if self.path is None else str(self.path),
             "status": USELESS if useless else model.status_,
@@ -159,6 +164,8 @@ def _fit_in_memory(asked: FitCommand, on_step: OnStep) -> Fitted:
     title = asked.title or "Fit without and with the constraint"
     values = {BEFORE: before, AFTER: after}
     found = data.audit(final, values, within, title=title, unit=asked.unit)
+    low, high = data.y.min(), data.y.max()
+    far = (after < 2 * low - high) | (after > 2 * high - low)
     notes = [*data.notes]
     if note:
         notes.append(f"In the report, {note}.")
@@ -179,6 +186,7 @@ def _fit_in_memory(asked: FitCommand, on_step: OnStep) -> Fitted:
         n_rows=n_rows,
         audit=found,
         measured=measured,
+        n_far=int(np.count_nonzero(far)),
         notes=tuple(notes),
     )
 

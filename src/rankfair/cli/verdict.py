@@ -24,27 +24,53 @@ ASKED_FOR = {
     "distribution": ("distance of distributions (KS)", "ks"),
 }
 SHARES = ("auc", "within_task_auc", "ks")
-WIDER = "a larger --epsilon: rankfair path shows what each costs"
+WIDER = "a larger --epsilon"
 OTHER = (
     "other predictors, or the default penalty: without the constraint the model is of "
     "no use either"
 )
 
 
-def urgent_of(audit: Audit | None) -> list[str]:
-    """Return what is to be said first: a model of no use, a gap reversed in tasks."""
+def urgent_of(model: Any, audit: Audit | None, n_far: int) -> list[str]:
+    """Return what is to be said first: a model of no use, a gap reversed in tasks.
+
+    ``n_far`` predictions are outside the range of the target by more than its width.
+    """
     if audit is None:
         return []
     free, line = audit.models
     worst, said = audit.worst(), []
     if is_useless(line):
-        r2, error = line.r2.value, line.rmse.value
-        errors = f"RMSE {figure(error)} against {figure(error / (1 - r2) ** 0.5)}"
-        cure = OTHER if is_useless(free) else WIDER
-        said.append(f"This model is {NO_USE} ({errors}, R² {r2:.3f}). Try {cure}.")
+        errors = f"RMSE {figure(line.rmse.value)} against {figure(of_constant(line))}"
+        said.append(f"This model is {NO_USE} ({errors}, R² {line.r2.value:.3f}).")
+    if n_far:
+        are = counted(n_far, "prediction is", "predictions are")
+        said.append(f"{are} outside the range of the target by more than its width.")
+    if said:
+        said.append(f"Try {_cure(model, free)}.")
     if worst is not None and worst.reversal:
         said.append(warning(worst.reversal))
     return said
+
+
+def _cure(model: Any, free: ModelLine) -> str:
+    """Return what to try instead of a model of no use, and what it comes to."""
+    if is_useless(free):
+        return OTHER
+    half_way = ((free.rmse.value**2 + of_constant(free) ** 2) / 2) ** 0.5
+    try:
+        wider = [row for row in model.path().rows if row.rmse < half_way]
+    except AttributeError:  # no line of fits
+        wider = []
+    if not wider:
+        return f"{WIDER}; without the constraint the RMSE is {figure(free.rmse.value)}"
+    least = min(wider, key=lambda row: row.epsilon)
+    return f"--epsilon {least.epsilon:.3g} (RMSE {figure(least.rmse)})"
+
+
+def of_constant(line: ModelLine) -> float:
+    """Return the error of one constant on the rows that a model was measured on."""
+    return float(line.rmse.value / (1 - line.r2.value) ** 0.5)
 
 
 def is_useless(line: ModelLine) -> bool:
