@@ -10,7 +10,6 @@ from typing import Any
 
 from rankfair.audit import records
 from rankfair.audit.records import Gate
-from rankfair.cli.verdict import Quality
 from rankfair.paths import PathRow
 from rankfair.report.methods_page import MethodLine
 from rankfair.stats.estimate import Estimate
@@ -135,7 +134,6 @@ def fit_schema() -> dict[str, Any]:
             "model": PLAIN["str | None"],
             "status": text,
             "constraint_status": text,
-            "quality": {"anyOf": [_quality(), {"type": "null"}]},
             "verdict": text,
             "rank_auc": NUMBER,
             "proxy_auc": NUMBER,
@@ -143,24 +141,11 @@ def fit_schema() -> dict[str, Any]:
             "beta": {"type": ["number", "array"], "items": {"type": "number"}},
             "unbalanced_tasks": PLAIN["dict[str, str]"],
             "held_out": {"type": "boolean"},
-            "encoding": text,
             "audit": {"anyOf": [audit, {"type": "null"}]},
         },
     )
     found["properties"]["gate"] = GATE
     return {**found, "$defs": definitions}
-
-
-def _quality() -> dict[str, Any]:
-    """Return the schema of how good a fitted model is."""
-    types = {each.name: str(each.type) for each in fields(Quality)}
-    kinds = {name: of_type(_plain_name(kind)) for name, kind in types.items()}
-    return {
-        "type": "object",
-        "properties": kinds,
-        "required": list(kinds),
-        "additionalProperties": False,
-    }
 
 
 def path_schema() -> dict[str, Any]:

@@ -6,7 +6,7 @@ import re
 import numpy as np
 import pytest
 
-from commands import COMMON, answer, prose, run, valid
+from commands import COMMON, answer, prose, run
 from rankfair.input.errors import TableError
 from sheets import at_auc, pay_csv, people, write_csv
 
@@ -84,7 +84,7 @@ def test_several_columns_are_one_task(tmp_path):
     tasks = answer("audit", file, task=["job", "education"]).audit.tasks
     data = people()
     pairs = {*zip(data["job"], data["education"], strict=True)}
-    assert {line.task for line in tasks} == {" · ".join(pair) for pair in pairs}
+    assert {line.task for line in tasks} == {" / ".join(pair) for pair in pairs}
 
 
 def test_bins_are_in_their_order(tmp_path):
@@ -123,7 +123,7 @@ def test_the_gate_names_groups_that_are_not_judged(tmp_path):
     done = run("audit", file, *options, "0.2", code=3)
     assert 'Not judged: "x (g)". --ignore-small-groups' in done.stdout
     done = run("audit", file, *options, "0.2", "--ignore-small-groups", code=0)
-    assert "ignored, as asked" in done.stdout
+    assert "Not judged" in done.stdout
     run("audit", file, *options, "0", "--ignore-small-groups", code=1)
     one = write_csv(tmp_path / "b.csv", {"p": range(12), "g": ["f"] * 11 + ["m"]})
     done = run("audit", one, *options, "0.5", code=3)
@@ -134,29 +134,21 @@ def test_the_gate_names_groups_that_are_not_judged(tmp_path):
 def test_weights_are_frequencies_only_if_that_is_said(tmp_path):
     columns = {"p": range(40), "g": ["f", "m"] * 20, "w": [30] * 40}
     file = write_csv(tmp_path / "a.csv", columns)
-    options = ["--prediction", "p", "--sensitive", "g", "--json"]
-    plain, weighted, repeated = (
-        valid(run("audit", file, *options, *more), "audit")
-        for more in ([], ["--weight", "w"], ["--weight", "w", "--frequency-weights"])
+    (plain,), (weighted,), (repeated,) = (
+        answer("audit", file, **P, **more).audit.comparisons
+        for more in ({}, {"weight": "w"}, {"weight": "w", "frequency_weights": True})
     )
-    assert sum(g["weight"] for g in weighted["sensitive_features"][0]["groups"]) == 1200
-    plain, weighted, repeated = (
-        each["comparisons"][0] for each in (plain, weighted, repeated)
-    )
-    assert weighted["auc"]["ci_low"] == pytest.approx(plain["auc"]["ci_low"])
-    assert repeated["auc"]["ci_low"] > plain["auc"]["ci_low"] + 0.1
-    assert (weighted["n_group"], repeated["n_group"]) == (20, 600)
-    run("audit", file, *options, "--frequency-weights", code=2)
+    assert weighted.auc.ci_low == pytest.approx(plain.auc.ci_low)
+    assert repeated.auc.ci_low > plain.auc.ci_low + 0.1
+    assert (weighted.n_group, repeated.n_group) == (20, 600)
+    with pytest.raises(ValueError, match="needs sample_weight"):
+        answer("audit", file, **P, frequency_weights=True)
 
 
-def test_an_audit_prints_its_table_and_keeps_its_command(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    pay_csv(tmp_path)
-    done = run("audit", "pay.csv", *COMMON, code=0)
-    counts = [int((people()["gender"] == g).sum()) for g in "fm"]
-    assert f"f v m   {counts[0]} v {counts[1]}" in done.stdout
+def test_an_audit_keeps_its_command(tmp_path, monkeypatch):
+    file = pay_csv(tmp_path)
     monkeypatch.setattr("sys.argv", ["rankfair", "audit", "my file.csv"])
-    found = json.loads(run("audit", "pay.csv", *COMMON, "--json").stdout)
+    found = json.loads(run("audit", file, *COMMON, "--json").stdout)
     assert found["provenance"]["command"] == "rankfair audit 'my file.csv'"
 
 
@@ -178,7 +170,7 @@ def test_tasks_are_counted_as_judged_or_not(tmp_path):
     flat = write_csv(tmp_path / "flat.csv", {**data, "pay": np.ones(150)})
     assert "No task could be judged." in run("audit", flat, *COMMON).stdout
     small = write_csv(tmp_path / "b.csv", people(n=4, jobs=("nurse",)))
-    assert "No task has enough rows of both" in run("audit", small, *COMMON).stdout
+    assert "No task could be judged." in run("audit", small, *COMMON).stdout
 
 
 def test_columns_and_groups_are_told_apart_on_80_signs(tmp_path):

@@ -35,8 +35,8 @@ def test_every_method_is_measured_on_both_parts_of_every_draw(demo):
     assert seen == [(s, m, part) for s in SEEDS for m in DEMO_METHODS for part in parts]
     for name in DEMO_METHODS:
         assert len(re.findall(rf"^{re.escape(name)}  ", demo.done.stdout, re.M)) == 1
-    assert "Means of 2 draws" in prose(demo.done) and demo.done.stderr == ""
-    assert "paper's solver, in 2 of 2 draws:" in demo.done.stdout
+    assert "standard errors on held" in prose(demo.done) and demo.done.stderr == ""
+    assert "paper's solver: No fit reached the band" in demo.done.stdout
 
 
 def test_fair_methods_are_fair_on_held_out_rows_and_no_better_than_the_best(demo):

@@ -1,8 +1,6 @@
 """Rows with a column more, in files and in folders."""
 
 import stat
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -106,72 +104,36 @@ def names(folder):
     return sorted(each.name for each in folder.iterdir())
 
 
-def test_predictions_of_a_folder_go_to_another(folder, model, tmp_path):
-    assert "another folder" in run("predict", model, folder, code=2).stderr
-    assert "is read and would be" in run("predict", model, folder, "-o", folder).stderr
-    loop = tmp_path / "loop"
+def test_predictions_of_a_folder_go_to_a_new_one(folder, model, tmp_path):
+    loop, file, there = (tmp_path / name for name in ("loop", "file", "there"))
     loop.symlink_to(loop)
-    (tmp_path / "file").write_text("")
-    for place in (tmp_path / "file", loop):
+    file.write_text("")
+    there.mkdir()
+    for place in ("-", loop, file, there):
         said = run("predict", model, folder, "-o", place, code=2).stderr
-        assert "is no folder, as predictions" in said
+        assert "--out must be a new folder" in said
+    assert "is read and would be" in run("predict", model, folder, "-o", folder).stderr
 
 
-def test_predictions_of_a_folder_are_whole_and_alone(folder, model, tmp_path):
-    out = tmp_path / "out"
-    line = ["predict", model, folder, "-o", out]
-    out.mkdir()
-    (out / "notes.txt").write_text("mine")
-    mine = names(out)
+def test_predictions_of_a_folder_are_whole_or_not_there(
+    folder, model, tmp_path, monkeypatch
+):
+    line, modes = ["predict", model, folder, "-o", tmp_path / "out"], []
     rows, whole = folder / "b.parquet", (folder / "b.parquet").read_bytes()
     rows.write_bytes(b"PAR1 no")
     run(*line, code=2)
-    assert names(out) == mine
     rows.write_bytes(whole)
-    assert run(*line, code=0).stderr == f"wrote 240 rows to {out}\n"
-    assert names(out) == sorted([*mine, "a.parquet", "b.parquet"])
-    assert names(tmp_path) == ["out", "rows"]
-    before = (out / "b.parquet").read_bytes()
-    (out / "a.parquet").unlink()
-    said = run(*line, code=2).stderr
-    assert 'already holds "b.parquet", which would be' in said
-    assert (out / "b.parquet").read_bytes() == before
-
-
-def test_a_new_folder_of_predictions_is_whole_if_killed_at_the_end(
-    folder, model, tmp_path
-):
-    out = tmp_path / "out"
-    code = (
-        "import sys, time; from pathlib import Path; from rankfair.cli.app import app\n"
-        "rename = Path.rename\n"
-        "def stop(self, to):\n"
-        "    rename(self, to)\n"
-        "    print('here', flush=True)\n"
-        "    time.sleep(600)\n"
-        "Path.rename = stop\n"
-        "app()\n"
-    )
-    line = ["predict", model, folder, "-o", out]
-    command = [sys.executable, "-c", code, *line]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout.readline() == "here\n"
-        process.kill()
-    assert sum(read_table(file).n_rows for file in files_of(str(out))) == 240
-    assert "a.parquet" in run(*line, code=2).stderr
-
-
-def test_an_error_at_the_end_leaves_no_file(folder, model, tmp_path, monkeypatch):
-    out, rename, modes = tmp_path / "out", Path.rename, []
-    out.mkdir()
-    tmp_path.chmod(0o1777)
 
     def fail(self, to):
-        modes.append(stat.S_IMODE(self.parents[1].stat().st_mode))
-        if Path(to) == out / "b.parquet":
-            raise OSError("disk full")
-        return rename(self, to)
+        modes.append(stat.S_IMODE(self.parent.stat().st_mode))
+        raise OSError("disk full")
 
-    monkeypatch.setattr(Path, "rename", fail)
-    run("predict", model, folder, "-o", out, code=2)
-    assert names(out) == [] and modes == [0o700, 0o700]  # nobody else looks in
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "rename", fail)
+        run(*line, code=2)
+    assert modes == [0o700]  # nobody else looks in
+    assert names(tmp_path) == ["rows"]
+    assert run(*line, code=0).stderr == f"wrote 240 rows to {tmp_path / 'out'}\n"
+    assert names(tmp_path / "out") == ["a.parquet", "b.parquet"]
+    assert sum(read_table(f).n_rows for f in files_of(str(tmp_path / "out"))) == 240
+    assert names(tmp_path) == ["out", "rows"]

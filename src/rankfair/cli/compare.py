@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 import numpy as np
 
 from rankfair.audit import Audit, Gate
-from rankfair.audit.records import gap_interval
+from rankfair.audit.records import ModelLine, gap_interval
 from rankfair.audit.summary import REVERSALS, warning
-from rankfair.cli.audit import audit_table
-from rankfair.cli.data import FitData, HeldOut, read_data, small_groups
+from rankfair.cli.data import FitData, HeldOut, not_judged_note, read_data
 from rankfair.cli.errors import sentence_of
 from rankfair.cli.methods import METHODS
 from rankfair.cli.options import CompareCommand
@@ -24,8 +22,7 @@ from rankfair.cli.screen import (
     figure,
     not_run,
 )
-from rankfair.cli.verdict import NO_USE, Quality
-from rankfair.input.arrays import Codes
+from rankfair.cli.verdict import NO_USE, is_useless
 from rankfair.input.errors import check_choice
 from rankfair.input.folds import Folds
 from rankfair.report.methods_page import MethodLine, MethodTable
@@ -33,11 +30,9 @@ from rankfair.stats.estimate import Estimate
 from rankfair.stats.means import paired_cost
 
 HOW = (
-    "Every method was fitted on part of the rows, with the same penalty and weight of "
-    "it, and predicted the rest; the figures are of the held-out predictions of all "
-    "folds together. Of several comparisons of groups the one with the largest rank "
-    "gap is shown. The mark is the smallest gap among the methods whose error is "
-    "within one standard error, row by row, of the least."
+    "Figures of held-out rows, all folds together; the same penalty for all methods. "
+    "Of several comparisons the largest rank gap is shown. The mark is the smallest "
+    "gap among the methods whose error is within one standard error of the least."
 )
 
 
@@ -50,32 +45,13 @@ def compare_files(asked: CompareCommand, on_step: OnStep) -> Compared:
     data = read_data(asked)
     parts = data.folds(asked.folds, model.random_state)
     found, refused = _try_all(names, model, data, parts, on_step)
-    held = np.sort(np.concatenate([test for _, test in parts]))
-    audit = audit_table(
-        data.table,
-        data.roles,
-        rows=held,
-        bins=model.bins,
-        reference=data.reference,
-        models={name: each.values[held] for name, each in found.items()},
-        intersect=model.intersect,
-        random_state=model.random_state,
-    )
-    best, least = _best(audit, asked.within, partial(_cost, data, found, held))
-    few = [
-        f"{group.label} ({feature.name})"
-        for feature in audit.sensitive_features
-        for group in feature.groups
-        if group.n_rows < audit.min_group
-    ]
-    told = (*data.unknown_notes, *small_groups(few, audit.min_group))
-    lines = [
-        _line(audit, name, each.note, Quality.of(data, each.values, held).useless)
-        for name, each in found.items()
-    ]
+    audit = data.audit(model, {name: each.values for name, each in found.items()})
+    best, least = _best(audit, asked.within, data, found)
+    few = [f"{label} ({feature})" for feature, label in audit.unjudged()]
+    lines = [_line(audit, each, found[each.name].note) for each in audit.models]
     page = MethodTable(
         lines=tuple(replace(line, chosen=line.method == best) for line in lines),
-        provenance=replace(audit.provenance, seed=model.random_state),
+        provenance=audit.provenance,
         summary=_summary(audit, {it.method: it for it in lines}, best, least, asked),
         title=asked.title or "Methods compared",
         notes=(HOW, *not_run(refused)),
@@ -84,7 +60,7 @@ def compare_files(asked: CompareCommand, on_step: OnStep) -> Compared:
         page=page,
         audit=audit,
         refused=refused,
-        notes=(*data.notes, *told),
+        notes=(*data.notes, *not_judged_note(few)),
         dialect=data.table.dialect,
     )
 
@@ -97,11 +73,8 @@ def _try_all(
     refused: dict[str, str] = {}
     for i, name in enumerate(names, start=1):
         on_step(name, i, len(names))
-        method = METHODS[name]
         try:
-            if model.bins is not None and not method.bins:
-                raise ValueError("numbers are not cut into groups.")
-            found[name] = data.held_out(method.make(model), parts)
+            found[name] = data.held_out(METHODS[name](model), parts)
         except ValueError as error:
             refused[name] = sentence_of(error)
     if not found:
@@ -109,20 +82,19 @@ def _try_all(
     return found, refused
 
 
-def _line(audit: Audit, name: str, note: str, useless: bool) -> MethodLine:
-    worst = audit.worst(name)
+def _line(audit: Audit, of: ModelLine, note: str) -> MethodLine:
+    name, worst = of.name, audit.worst(of.name)
     how = "" if worst is None else worst.reversal
     within = f"within tasks the gap {REVERSALS[how]}" if how else ""
-    note = "; ".join(filter(None, [NO_USE if useless else "", within, note]))
-    error = next(line.rmse for line in audit.models if line.name == name)
+    note = "; ".join(filter(None, [NO_USE if is_useless(of) else "", within, note]))
     if worst is None:
         nothing = Estimate(math.nan)
-        return MethodLine(name, error, nothing, nothing, nothing, note=note)
+        return MethodLine(name, of.rmse, nothing, nothing, nothing, note=note)
     low, high = gap_interval(worst.auc.ci_low, worst.auc.ci_high)
     where = f" ({worst.sensitive_feature})" if len(audit.sensitive_features) > 1 else ""
     return MethodLine(
         name,
-        error,
+        of.rmse,
         replace(worst.auc, value=worst.gap, ci_low=low, ci_high=high),
         worst.mean_difference,
         worst.ks,
@@ -133,7 +105,7 @@ def _line(audit: Audit, name: str, note: str, useless: bool) -> MethodLine:
 
 
 def _best(
-    audit: Audit, within: float, cost: Callable[[str, str], tuple[float, float]]
+    audit: Audit, within: float, data: FitData, found: Mapping[str, HeldOut]
 ) -> tuple[str, str]:
     """Return the method to mark, and that of least error, among those of a small gap.
 
@@ -145,27 +117,17 @@ def _best(
     if not close:
         return "", ""
     least = min(close, key=lambda name: errors[name])
-    costs = {name: cost(name, least) for name in close}
-    gaps = {
-        name: math.inf if worst is None else worst.gap
-        for name, (more, se) in costs.items()
-        if name == least or more <= se
-        for worst in [audit.worst(name)]
-    }
+    held = data.take(~np.isnan(found[least].values))
+    tasks = held.tasks if held.roles.tasks else None
+    gaps = {}
+    for name in close:
+        m, best = (found[n].values for n in (name, least))
+        both = m[~np.isnan(m)], best[~np.isnan(best)]
+        more, error = paired_cost(held.y, *both, tasks, held.weights)
+        worst = audit.worst(name)
+        if worst is not None and (name == least or more <= error):
+            gaps[name] = worst.gap
     return min(gaps, key=lambda name: gaps[name]), least
-
-
-def _cost(
-    data: FitData, found: Mapping[str, HeldOut], rows: Codes, name: str, least: str
-) -> tuple[float, float]:
-    """How much more a method errs than another, and the standard error of that."""
-    return paired_cost(
-        data.y[rows],
-        found[name].values[rows],
-        found[least].values[rows],
-        data.tasks[rows] if data.roles.tasks else None,
-        None if data.weights is None else data.weights[rows],
-    )
 
 
 def _summary(
@@ -184,13 +146,8 @@ def _summary(
         return f"No method kept the rank gap within {within}."
     start = f"Of the methods with a rank gap of at most {within}, {least} has the least"
     marked, worst = lines[best], audit.worst(best)
-    warned = warning("" if worst is None else worst.reversal, f" of {best}")
-    if warned:
-        start = f"{warned} {start}"
+    if worst is not None and worst.reversal:
+        start = f"{warning(worst.reversal, f' of {best}')} {start}"
+    also = f", and {best}, whose gap is smaller, errs within one standard error of it"
     came = f"{figure(marked.rmse.value)} at a gap of {marked.auc_gap.value:.3f}."
-    if best == least:
-        return f"{start} error: {came}"
-    return (
-        f"{start} error, and {best}, whose gap is smaller, errs within one standard "
-        f"error of it: {came}"
-    )
+    return f"{start} error{'' if best == least else also}: {came}"

@@ -13,21 +13,19 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
+from rankfair.audit import Audit
 from rankfair.cli.errors import NotEstimableError
-from rankfair.cli.groups import groups_of, many_groups
+from rankfair.cli.table_audit import audit_table, groups_of, many_groups, tasks_of
 from rankfair.files.columns import Roles, column_or_none, without_identifiers
 from rankfair.files.encoding import ModelColumns
 from rankfair.files.read import load
-from rankfair.files.table import Table
-from rankfair.input.errors import (
-    InputError,
-    counted,
-    listed,
-    shown,
-)
+from rankfair.files.table import Table, refuse_gaps
+from rankfair.input.arrays import Floats
+from rankfair.input.errors import InputError, counted, listed, shown
 from rankfair.input.folds import Folds, make_folds, out_of_fold, take_rows
 from rankfair.input.frames import find_labels, read_weights
 from rankfair.input.groups import SensitiveGroups
+from rankfair.input.scored_rows import read_audited
 
 
 class HeldOut(NamedTuple):
@@ -111,22 +109,56 @@ class FitData:
             groups={name: of.take(rows) for name, of in self.groups.items()},
         )
 
+    def audit(
+        self,
+        model: Any,
+        values: Mapping[str, Floats],
+        within: Mapping[str, Floats] | None = None,
+        **more: Any,
+    ) -> Audit:
+        """Audit predictions of the rows that have some: NaN is none.
+
+        ``within`` are those for figures within tasks.  Without any the target is
+        audited.  Groups and the fingerprint are those of all rows.
+        """
+        judged = np.full(len(self.y), True)
+        for each in values.values():
+            judged &= ~np.isnan(each)
+        some = self if judged.all() else self.take(judged)
+        found = audit_table(
+            some.table,
+            some.roles,
+            some.groups,
+            {name: each[judged] for name, each in values.items()},
+            task_predictions=within and {n: m[judged] for n, m in within.items()},
+            reference=self.reference,
+            intersect=model.intersect,
+            random_state=model.random_state,
+            **more,
+        )
+        if some is self:
+            return found
+        target, tasks = (
+            {str(self.roles.target): self.y},
+            tasks_of(self.table, self.roles),
+        )
+        whole = read_audited(None, target, self.groups, tasks, self.weights, False)
+        made = replace(found.provenance, fingerprint=whole.fingerprint)
+        return replace(found, provenance=made)
+
     @property
     def notes(self) -> tuple[str, ...]:
         """What a person should know of the columns."""
         sizes = {name: len(of.labels) for name, of in self.groups.items()}
         message = filter(None, [self.design.message])
-        return (*self.table.notes, *many_groups(sizes, self.roles), *message)
-
-    @property
-    def unknown_notes(self) -> tuple[str, ...]:
-        """A note for each sensitive column with empty cells, if such rows are kept."""
-        return tuple(
+        unknown = (
             f"{counted(of.n_unknown, 'row has', 'rows have')} no {name}: fitted, but "
             "in no band and no comparison; --drop-missing leaves such rows out."
             for name, of in self.groups.items()
             if of.n_unknown
         )
+        groups = many_groups(sizes, self.roles)
+        return (*self.table.notes, *groups, *message, *unknown)
 
 
 def read_data(asked: Any) -> FitData:
@@ -134,6 +166,7 @@ def read_data(asked: Any) -> FitData:
     roles, reading = asked.roles(), asked.reading()
     table = load(asked.files, needed_target(roles), reading)
     table, roles = without_identifiers(table, roles, reading.numbers)
+    refuse_gaps(table, (*roles.numbers, *roles.tasks))
     design = ModelColumns.learn(table, roles, asked.max_categories)
     X, _ = design.draw(table)
     y = np.asarray(table[str(roles.target)], np.float64)
@@ -149,10 +182,9 @@ def needed_target(roles: Roles) -> Roles:
     return roles
 
 
-def small_groups(labels: Sequence[str], least: int) -> list[str]:
+def not_judged_note(labels: Sequence[str]) -> list[str]:
     """Return a note on groups of too few rows, if there are any."""
-    found = f"Groups of fewer than {least} rows are not judged: {listed(labels)}."
-    return [found] if labels else []
+    return [f"Too few rows to judge {listed(labels)}."] if labels else []
 
 
 def _check_groups(groups: SensitiveGroups, weights: Any) -> None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import itertools
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -18,6 +18,7 @@ from scipy.stats import ks_2samp
 
 from rankfair.cli.errors import echo
 from rankfair.cli.methods import METHODS, Method, changed
+from rankfair.cli.options import DemoCommand
 from rankfair.cli.screen import OnStep, column_of, say, show_table
 from rankfair.datasets.synthetic import make_biased_tasks
 from rankfair.estimators.linear import RankFairRegressor
@@ -51,13 +52,14 @@ DEFAULT, FAIR_SCORE = "tilt (default)", "true fair score"
 DEMO_METHODS: dict[str, tuple[Method | None, str]] = {
     "unconstrained": (METHODS["unconstrained"], "yes"),
     "unconstrained, blind": (METHODS["unconstrained"], "no"),
-    "paper's solver": (Method(lambda model: changed(model, **PAPER)), "yes"),
+    "paper's solver": (lambda model: changed(model, **PAPER), "yes"),
     "constant shift": (METHODS["constant shift"], "yes"),
     "post-processor": (METHODS["map of ranks"], "yes"),
     "tilt, with group": (METHODS["tilt"], "yes"),
     DEFAULT: (METHODS["tilt"], "no"),
     FAIR_SCORE: (None, "-"),  # nobody can compute it
 }
+FILES = ("frontier.png", "frontier.svg", "records.csv")
 
 
 class MeanOfDraws(NamedTuple):
@@ -80,94 +82,106 @@ class MethodMeans(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Demo:
-    """Records of all draws, paths of the default, means of records, files written."""
+class Draw:
+    """Rows of one draw of the data; the first of each task are to learn from."""
 
-    records: list[dict[str, Any]]
-    paths: list[dict[str, Any]]
+    seed: int
+    data: Any
+    is_train: NDArray[np.bool_]
+
+    @classmethod
+    def of(cls, seed: int) -> Draw:
+        """Draw the rows, task by task."""
+        data = make_biased_tasks(N_TASKS, N_TRAIN + N_HELD_OUT, random_state=seed)
+        places = np.arange(len(data.target)) % (N_TRAIN + N_HELD_OUT)
+        return cls(seed, data, places < N_TRAIN)
+
+    def fitted(self, model: Any) -> Any:
+        """Fit a model to the training rows."""
+        rows = np.flatnonzero(self.is_train)
+        return model.fit(take_rows(self.data.frame, rows), self.data.target[rows])
+
+    def records(self, name: str) -> Iterator[dict[str, Any]]:
+        """Run a method; give a record of the training rows and one of the others."""
+        method, needs_group = DEMO_METHODS[name]
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            m = self.data.fair_score
+            if method is not None:
+                model = method(changed(ASKED, blind=needs_group == "no"))
+                m = self.fitted(model).predict(self.data.frame)
+        note = " ".join(str(warning.message) for warning in caught)
+        in_a = self.data.sensitive == self.data.group_a
+        for kind, rows in zip(PARTS, (self.is_train, ~self.is_train), strict=True):
+            yield {
+                "seed": self.seed,
+                "method": name,
+                "needs_group": needs_group,
+                "rows": kind,
+                **_measures(self.data.target[rows], m[rows], in_a[rows]),
+                "note": note,
+            }
+
+
+@dataclass(frozen=True)
+class Demo:
+    """The means of all methods, what they warned of first, and files written."""
+
     means: list[MethodMeans]
+    warned: dict[str, str]
     files: list[Path]
 
     def show(self) -> None:
-        """Print the table, what the methods warned of, and where the files are."""
+        """Print the table, how sure it is, the warnings, and where the files are."""
         train, rows = ([it for it in self.means if it.rows == kind] for kind in PARTS)
         show_table(
             ("method", [it.method for it in rows]),
             ("group", [it.needs_group for it in rows]),
-            ("RMSE", [f"{it.rmse.value:z.3f}" for it in rows]),
-            ("AUC", [f"{it.auc.value:z.3f}" for it in rows]),
-            ("MD", [f"{it.md.value:z.3f}" for it in rows]),
-            ("KS", [f"{it.ks.value:z.3f}" for it in rows]),
-            ("train RMSE", [f"{it.rmse.value:z.3f}" for it in train]),
-            ("train AUC", [f"{it.auc.value:z.3f}" for it in train]),
+            *((name.upper(), _column(rows, name)) for name in MEASURES),
+            ("train RMSE", _column(train, "rmse")),
+            ("train AUC", _column(train, "auc")),
             strong=[i for i, it in enumerate(rows) if it.method == DEFAULT],
         )
-        draws = len({row["seed"] for row in self.records})
-        for paragraph in (_errors(rows, draws), *LEGEND, *_warned(self.records, draws)):
+        errors = {
+            name.upper(): max(getattr(it, name).error for it in rows)
+            for name in MEASURES
+        }
+        most = ", ".join(f"{each:.4f} ({name})" for name, each in errors.items())
+        unsure = f"Means over draws; standard errors on held-out rows: at most {most}."
+        warned = (f"{method}: {note}" for method, note in self.warned.items())
+        for paragraph in (unsure, *LEGEND, *warned):
             say("", paragraph)
         say("")
         for path in self.files:
             echo(f"wrote {path}")
 
 
-def run_demo(out: Path, seed: int, *, draws: int, on_step: OnStep) -> Demo:
+def _column(rows: Sequence[MethodMeans], name: str) -> list[str]:
+    return [f"{getattr(it, name).value:z.3f}" for it in rows]
+
+
+def run_demo(asked: DemoCommand, on_step: OnStep) -> Demo:
     """Compare all methods at ε = 0 on each draw, and write records and pictures."""
-    number, steps = itertools.count(1), draws * (len(DEMO_METHODS) + 1)
+    number, steps = itertools.count(1), asked.draws * (len(DEMO_METHODS) + 1)
     records: list[dict[str, Any]] = []
     paths: list[dict[str, Any]] = []
-    for each in range(seed, seed + draws):
-        data = make_biased_tasks(N_TASKS, N_TRAIN + N_HELD_OUT, random_state=each)
+    for seed in range(asked.seed, asked.seed + asked.draws):
+        draw = Draw.of(seed)
         for name in DEMO_METHODS:
             on_step(name, next(number), steps)
-            records += _records(name, data, each)
+            records += draw.records(name)
         on_step("path of all ε", next(number), steps)
-        path = _fitted(ASKED, data).path()
-        paths += [{"seed": each, **row._asdict()} for row in path.rows]
+        path = draw.fitted(ASKED).path()
+        paths += [{"seed": seed, "gap": row.gap, "rmse": row.rmse} for row in path.rows]
     means = _means(records)
     picture = draw_methods(means, paths)
-    written = [
-        write_whole(out / f"frontier.{kind}", as_bytes(picture, kind))
-        for kind in ("png", "svg")
-    ]
-    for rows, name in ((paths, "paths.csv"), (records, "records.csv")):
-        write_table(_table(rows), out / name)
-        written.append(out / name)
-    return Demo(records, paths, means, written)
-
-
-def _is_train(data: Any) -> NDArray[np.bool_]:
-    """Rows to learn from, the first of each task; the others are held out."""
-    place: NDArray[np.intp] = np.arange(len(data.target)) % (N_TRAIN + N_HELD_OUT)
-    return place < N_TRAIN  # rows come task by task
-
-
-def _fitted(model: Any, data: Any) -> Any:
-    rows = np.flatnonzero(_is_train(data))
-    return model.fit(take_rows(data.frame, rows), data.target[rows])
-
-
-def _records(name: str, data: Any, seed: int) -> list[dict[str, Any]]:
-    """Run a method; return a record of the training rows and one of the others."""
-    method, needs_group = DEMO_METHODS[name]
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        m = data.fair_score
-        if method is not None:
-            model = method.make(changed(ASKED, blind=needs_group == "no"))
-            m = _fitted(model, data).predict(data.frame)
-    note = " ".join(str(warning.message) for warning in caught)
-    train, in_a = _is_train(data), data.sensitive == data.group_a
-    return [
-        {
-            "seed": seed,
-            "method": name,
-            "needs_group": needs_group,
-            "rows": kind,
-            **_measures(data.target[rows], m[rows], in_a[rows]),
-            "note": note,
-        }
-        for kind, rows in zip(PARTS, (train, ~train), strict=True)
-    ]
+    png, svg, table = (asked.out / name for name in FILES)
+    write_whole(png, as_bytes(picture, "png"))
+    write_whole(svg, as_bytes(picture, "svg"))
+    columns = {name: column_of([row[name] for row in records]) for name in records[0]}
+    write_table(Table(columns), table)
+    warned = {row["method"]: row["note"] for row in reversed(records) if row["note"]}
+    return Demo(means, warned, [png, svg, table])
 
 
 def _measures(y: Floats, m: Floats, in_a: NDArray[np.bool_]) -> dict[str, float]:
@@ -194,32 +208,3 @@ def _mean(values: Sequence[float]) -> MeanOfDraws:
     n = len(values)
     error = np.std(values, ddof=1) / np.sqrt(n) if n > 1 else np.nan
     return MeanOfDraws(float(np.mean(values)), float(error))
-
-
-def _errors(rows: Sequence[MethodMeans], draws: int) -> str:
-    """Return the sentence on draws and standard errors."""
-    if draws < 2:
-        return "One draw of the data."
-    most = ", ".join(
-        f"{max(getattr(row, name).error for row in rows):.4f} ({name.upper()})"
-        for name in MEASURES
-    )
-    means = f"Means of {draws} draws of the data."
-    return f"{means} Standard errors on held-out rows are at most {most}."
-
-
-def _warned(records: Sequence[Mapping[str, Any]], draws: int) -> list[str]:
-    """Return what each method warned of first, and in how many draws."""
-    said: dict[str, dict[int, str]] = {}
-    for row in records:
-        if row["note"]:
-            said.setdefault(row["method"], {})[row["seed"]] = row["note"]
-    return [
-        f"{method}, in {len(by)} of {draws} draws: {next(iter(by.values()))}"
-        for method, by in said.items()
-    ]
-
-
-def _table(records: Sequence[Mapping[str, Any]]) -> Table:
-    names = [*records[0]]
-    return Table({name: column_of([row[name] for row in records]) for name in names})

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Iterator, Sequence
 from importlib.metadata import version
 from typing import Any
 
-from rankfair.audit.records import Audit, Comparison, plain
+from rankfair.audit.records import Audit, Comparison
 from rankfair.audit.summary import interval, number
 from rankfair.files.codec import fits
 from rankfair.input.errors import counted, printable
@@ -19,7 +18,7 @@ REPORT: dict[str, Any] = {
     "measured": str,
     "n_rows": int,
     "references": dict[str, str],
-    "comparisons": list[dict[str, str | int | float | None]],
+    "comparisons": list[dict[str, str]],
     "versions": dict[str, str],
 }
 MEASURES = {
@@ -29,7 +28,6 @@ MEASURES = {
     "ks": "KS",
 }
 HEAD = ("model", "groups", "rows", *MEASURES.values())
-ENDS = ("value", "ci_low", "ci_high")
 PACKAGES = ("rankfair", "scikit-learn", "numpy", "scipy")
 MOST = 30  # labels that are listed
 MEANING = {
@@ -60,22 +58,21 @@ def report_of(
             "model": each.model,
             "groups": f"{each.sensitive_feature}: {each.group} v {each.against}",
             "rows": f"{each.n_group} v {each.n_against}",
-            **{
-                f"{name}_{end}": getattr(each.measures[name], end)
-                for name in MEASURES
-                for end in ENDS
-            },
+            **{MEASURES[name]: _figure(each.measures[name]) for name in MEASURES},
         }
         for each in comparisons
     ]
-    versions = {name: version(name) for name in PACKAGES}
     return {
         "measured": measured,
         "n_rows": n_rows,
         "references": {it.name: it.reference for it in audit.sensitive_features},
-        "comparisons": plain(lines),
-        "versions": versions,
+        "comparisons": lines,
+        "versions": {name: version(name) for name in PACKAGES},
     }
+
+
+def _figure(of: Estimate) -> str:
+    return f"{number(of)} ({interval(of)})" if of.estimable else number(of)
 
 
 def words_of(found: dict[str, Any]) -> Iterator[str]:
@@ -101,8 +98,9 @@ def card_of(found: dict[str, Any]) -> Iterator[str]:
         yield f"{rows} unless a line says else, with 95 % confidence intervals."
         yield "Before is the same model without the constraint, after is this model."
         yield ""
-        for cells in (HEAD, ["---"] * len(HEAD), *map(_cells, report["comparisons"])):
-            yield f"| {' | '.join(map(_text, cells))} |"
+        cells = [[line.get(name) for name in HEAD] for line in report["comparisons"]]
+        for row in (HEAD, ["---"] * len(HEAD), *cells):
+            yield f"| {' | '.join(map(_text, row))} |"
     else:
         yield NO_REPORT
     yield from ("", "## Limits of use", "", *(f"- {each}" for each in LIMITS))
@@ -152,19 +150,6 @@ def _read(found: dict[str, Any]) -> tuple[str, dict[str, Any], dict[str, Facts]]
 def _facts(pairs: dict[str, Any]) -> Facts:
     names = {name: name.rstrip("_") for name in sorted(pairs)}
     return [(MEANING.get(said, said), pairs[name]) for name, said in names.items()]
-
-
-def _cells(line: dict[str, Any]) -> list[str]:
-    """Return a row of the table of gaps."""
-    own = [_shown(line.get(name)) for name in HEAD[:3]]
-    return [*own, *(_with_ends(line, name) for name in MEASURES)]
-
-
-def _with_ends(line: dict[str, Any], name: str) -> str:
-    ends = [line.get(f"{name}_{end}") for end in ENDS]
-    middle, low, high = (it if isinstance(it, float | int) else math.nan for it in ends)
-    value = Estimate(middle, low, high)
-    return f"{number(value)} ({interval(value)})" if value.estimable else number(value)
 
 
 def _listed(labels: Any) -> str:

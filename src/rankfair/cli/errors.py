@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import errno
 import json
 import os
 import signal
 import sys
-import threading
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -109,27 +107,21 @@ def check_outputs(outputs: Iterable[Path | str | None], inputs: Iterable[str]) -
 
     Nobody wants to learn that after the work is done.
     """
-    read = {real(each): each for each in inputs if each != "-"}
-    folders = [path for path in read if path.is_dir()]
+    read = {real(each) for each in inputs if each != "-"}
     written: set[Path] = set()
-    for path in outputs:
-        if path is None or str(path) == "-":
-            continue
-        if real(path) in written:
+    for path in (Path(each) for each in outputs if each not in (None, "-")):
+        place = real(path)
+        if place in written:
             fail(f"{path} is named twice as what to write: give each its own name.")
-        written.add(real(path))
-        if real(path) in read:
+        if place in read:
             fail(f"{path} is read and would be written over: give another name.")
-        folder = real(path).parent
-        if folder in folders and Path(path).suffix == ".parquet":
-            fail(
-                f"{path} is in a folder that is read, as one of its files: give "
-                "another folder."
-            )
-        if not folder.exists():
-            fail(f"{path} cannot be written: there is no folder {Path(path).parent}.")
-        if not folder.is_dir() or not os.access(folder, os.W_OK):
-            fail(f"{path} cannot be written: {folder} is no folder that allows it.")
+        if place.parent in read and path.suffix == ".parquet":
+            fail(f"{path} would be in a folder that is read: give another folder.")
+        if not place.parent.is_dir():
+            fail(f"{path} cannot be written: there is no folder {path.parent}.")
+        if not os.access(place.parent, os.W_OK):
+            fail(f"{path} cannot be written: {path.parent} does not allow it.")
+        written.add(place)
 
 
 def check_sheet(path: str | None) -> None:
@@ -156,7 +148,11 @@ def ending() -> Iterator[None]:
         came.append(number)
         raise KeyboardInterrupt
 
-    before = _handled(stop)
+    numbers = [getattr(signal, name, None) for name in ("SIGTERM", "SIGHUP")]
+    # Who ignores one, as nohup does, goes on ignoring it.
+    ends = [n for n in numbers if n and signal.getsignal(n) is signal.SIG_DFL]
+    for number in ends:
+        signal.signal(number, stop)
     try:
         yield
     except OSError as error:
@@ -167,25 +163,13 @@ def ending() -> Iterator[None]:
             raise SystemExit(128 + came[0]) from None
         raise
     finally:
-        for number in before.keys() - came:
-            signal.signal(number, before[number])
+        for number in {*ends}.difference(came):
+            signal.signal(number, signal.SIG_DFL)
         _flush()
-
-
-def _handled(stop: Any) -> dict[int, Any]:
-    """Set what is done at signals that end a process; return what was done before."""
-    if threading.current_thread() is not threading.main_thread():
-        return {}  # only a main thread may
-    numbers = [getattr(signal, name, None) for name in ("SIGTERM", "SIGHUP")]
-    # Who ignores one, as nohup does, goes on ignoring it.
-    plain = [n for n in numbers if n and signal.getsignal(n) is signal.SIG_DFL]
-    return {number: signal.signal(number, stop) for number in plain}
 
 
 def _of_system(error: OSError) -> str:
     """Say what the system said, and of which file."""
-    if error.errno == errno.EBADF and error.filename is None:
-        return "Standard input or output is closed."
     if error.strerror is None:
         return str(error)
     name = f"{error.filename}: " if error.filename is not None else ""

@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass, replace
-from functools import cache
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from rankfair.audit import Audit
 from rankfair.audit.records import Comparison, plain
 from rankfair.audit.summary import comparison_columns
-from rankfair.cli.audit import audit_table
-from rankfair.cli.data import FitData, HeldOut, needed_target, read_data
+from rankfair.cli.data import FitData, needed_target, read_data
 from rankfair.cli.describe import report_of
 from rankfair.cli.errors import NotEstimableError, echo
 from rankfair.cli.methods import FREE, without_constraint
@@ -25,18 +21,17 @@ from rankfair.cli.verdict import (
     AFTER,
     BEFORE,
     USELESS,
-    Quality,
-    advice,
+    is_useless,
     unbalanced,
+    urgent_of,
     verdict_of,
 )
 from rankfair.engines.streams import n_rows_of, open_parquet, stream
 from rankfair.files.encoding import ModelColumns
 from rankfair.files.model_files import save_model
 from rankfair.files.read import files_of
-from rankfair.files.table import Reading, check_names
-from rankfair.input.errors import InputError, counted, listed, shown
-from rankfair.input.folds import Folds
+from rankfair.files.table import check_names
+from rankfair.input.errors import InputError, counted
 
 NO_REPORT = (
     "Fitted without holding the rows in memory, so there is no report: audit the model "
@@ -72,52 +67,39 @@ class Fitted(Answer):
     measured : {"left out", "held out", "fitted"}
         Which rows are audited: each left out of one fit, held out in folds, or those
         fitted.
-    details : str
-        How each column of text became numbers.
-    quality : Quality or None
-        How good the predictions are; None for rows that are not in memory.
+    n_far : int
+        Predictions outside the range of the target by more than its width.
     """
 
     model: Any
     path: Path | None
     n_rows: int
     measured: str = "fitted"
-    details: str = ""
-    quality: Quality | None = None
+    n_far: int = 0
 
     def say(self, quiet: bool) -> None:
         """Print what the fit came to, and what it changed."""
-        if self.quality is not None and self.quality.sentence:
-            say(self.quality.sentence)
-        warned, *verdict = self.verdict or [""]
-        if warned.startswith("Warning"):
-            say(warned)
-        else:
-            verdict = [warned, *verdict]
-        say(*_status(self.model, self.n_rows))
+        urgent = urgent_of(self.model, self.audit, self.n_far)
+        say(*urgent, _status(self.model, self.n_rows))
         if self.audit is not None:
             rows = MEASURED[self.measured]
             say(f"{rows}, without the constraint (before) and with it (after):", "")
             show_table(*comparison_columns(self.audit))
-            say("", *verdict)
+            say("", *verdict_of(self.model, self.audit))
         if self.path is None and not quiet:
             echo("The model was not kept: -o FILE writes it.", err=True)
 
-    @property
-    def verdict(self) -> list[str]:
-        """What was asked for and what came of it; then the rest; then what is known."""
-        return verdict_of(self.model, self.audit)
-
     def to_dict(self) -> dict[str, Any]:
         """Return what `docs/fit.schema.json` describes."""
-        model = self.model
-        useless = self.quality is not None and self.quality.useless
+        model, audit = self.model, self.audit
+        useless = audit is not None and is_useless(audit.models[-1])
+        urgent = urgent_of(model, audit, self.n_far)
+        verdict = [*urgent, *verdict_of(model, audit)]
         found = {
             "model": None if self.path is None else str(self.path),
             "status": USELESS if useless else model.status_,
             "constraint_status": model.status_,
-            "quality": self.quality,
-            "verdict": " ".join(self.verdict),
+            "verdict": " ".join(verdict),
             "rank_auc": float(model.rank_auc_),
             "proxy_auc": float(model.proxy_auc_),
             "constraints": {k: float(v) for k, v in model.constraint_values_.items()},
@@ -125,11 +107,10 @@ class Fitted(Answer):
             "unbalanced_tasks": unbalanced(model),
             "held_out": self.measured != "fitted",
             "notes": self.notes,
-            "encoding": self.details,
         }
-        audit = None if self.audit is None else self.audit.to_dict()
+        measured = None if audit is None else audit.to_dict()
         head = {"format": "rankfair-fit", "version": 2}
-        return {**head, **plain(found), "audit": audit}
+        return {**head, **plain(found), "audit": measured}
 
 
 def fit_files(asked: FitCommand, on_step: OnStep) -> Fitted:
@@ -138,13 +119,7 @@ def fit_files(asked: FitCommand, on_step: OnStep) -> Fitted:
     is_folder = len(asked.files) == 1 and Path(folder).is_dir()
     if not is_folder or n_rows_of(map(Path, files_of(folder))) <= asked.memory_rows:
         return _fit_in_memory(asked, on_step)
-    if asked.gated or asked.html is not None:
-        raise InputError(
-            "html" if asked.html is not None else "max_gap",
-            "needs a report, and rows that are not in memory get none",
-            cure="Audit the model on some of them with rankfair audit --model.",
-        )
-    _refuse_reading(asked.reading(), asked.memory_rows)
+    _refuse_in_pieces(asked)
     return _fit_folder(asked, folder, on_step)
 
 
@@ -166,37 +141,33 @@ def _fit_in_memory(asked: FitCommand, on_step: OnStep) -> Fitted:
             raise NotEstimableError(
                 f"{none} --folds 0 reports on the rows fitted."
             ) from None
-    # Folds are dealt out where they are needed only.
-    parts = cache(lambda: _folds(data, asked.folds, model.random_state))
     on_step("fitting to all rows", 2, 4)
     final, free = data.fit(model), without_constraint(model)
-    within = None
-    # Left out, every row is measured from one fit; else there are folds.
-    if asked.folds and model.scope == "global" and final.loo_predictions_ is not None:
-        measured = "left out"
+    note, within = "", None
+    if asked.folds and (model.scope != "global" or final.loo_predictions_ is None):
+        measured, parts = "held out", data.folds(asked.folds, model.random_state)
+        on_step("fitting folds without the constraint", 3, 4)
+        before = data.held_out(free, parts).values
+        on_step("fitting folds with the constraint", 4, 4)
+        after, note = data.held_out(model, parts)
+    else:
         on_step("fitting without the constraint", 4, 4)
         free = _free(final) or data.fit(free)
-        before, after = (HeldOut(it.loo_predictions_) for it in (free, final))
-        if data.roles.tasks:
+        measured = "left out" if asked.folds else "fitted"
+        before, after = free.loo_predictions_, final.loo_predictions_
+        if not asked.folds:
+            before, after = free.predict(data.X), final.predict(data.X)
+        elif data.roles.tasks:
             within = {BEFORE: free.predict(data.X), AFTER: final.predict(data.X)}
-    else:
-        measured = "held out" if asked.folds else "fitted"
-        on_step("fitting folds without the constraint", 3, 4)
-        before = data.held_out(free, parts())
-        on_step("fitting folds with the constraint", 4, 4)
-        after = data.held_out(model, parts())
-    judged = np.flatnonzero(~np.isnan(after.values))
-    title = asked.title or _title(model, measured)
-    unseen = {BEFORE: before.values, AFTER: after.values}
-    found = _audited(data, model, unseen, within, title=title, unit=asked.unit)
-    quality = Quality.of(data, after.values, judged)
-    if quality.useless:
-        without = Quality.of(data, before.values, judged)
-        text, error = advice(data, final, parts, without, judged)
-        quality = replace(quality, advice=text, rmse_of_advice=error)
-    notes = [*data.notes, *data.unknown_notes]
-    if after.note:
-        notes.append(f"In the report, {after.note}.")
+    judged = np.flatnonzero(~np.isnan(after))
+    title = asked.title or "Fit without and with the constraint"
+    values = {BEFORE: before, AFTER: after}
+    found = data.audit(final, values, within, title=title, unit=asked.unit)
+    low, high = data.y.min(), data.y.max()
+    far = (after < 2 * low - high) | (after > 2 * high - low)
+    notes = [*data.notes]
+    if note:
+        notes.append(f"In the report, {note}.")
     if len(judged) < len(data.y):
         rows = counted(len(data.y) - len(judged), "row is", "rows are")
         single = "the only row of a task, or of weight 0, cannot be held out"
@@ -205,29 +176,26 @@ def _fit_in_memory(asked: FitCommand, on_step: OnStep) -> Fitted:
         notes.append(FITTED_WITHIN)
     kept = data.weights is None or data.weights > 0
     n_rows = int(np.count_nonzero(np.broadcast_to(kept, data.y.shape)))
-    path = None
+    extra = data.design.to_dict()
     if asked.out is not None:
-        lines = [*found.comparisons, *_others(data, final, parts, measured)]
-        report = report_of(found, lines, MEASURED[measured], n_rows)
-        path = _save(asked, final, {**data.design.to_dict(), **report})
+        lines = [*found.comparisons, *_others(asked, data, final, measured)]
+        extra |= report_of(found, lines, MEASURED[measured], n_rows)
     return Fitted(
-        model=final,
-        path=path,
+        **_kept(asked, final, extra),
         n_rows=n_rows,
         audit=found,
         measured=measured,
+        n_far=int(np.count_nonzero(far)),
         notes=tuple(notes),
-        details=data.design.message,
-        quality=quality,
-        written=tuple(filter(None, [path])),
     )
 
 
-def _save(asked: FitCommand, model: Any, extra: dict[str, Any]) -> Path | None:
-    """Write the model file, if one is asked for."""
+def _kept(asked: FitCommand, model: Any, extra: dict[str, Any]) -> dict[str, Any]:
+    """Write the model file, if one is asked for; return the model and where it is."""
     if asked.out is None:
-        return None
-    return save_model(model, asked.out, notes=asked.notes, extra=extra)
+        return {"model": model, "path": None}
+    path = save_model(model, asked.out, notes=asked.notes, extra=extra)
+    return {"model": model, "path": path, "written": (path,)}
 
 
 def _free(final: Any) -> Any:
@@ -240,72 +208,25 @@ def _free(final: Any) -> Any:
         return None
 
 
-def _folds(data: FitData, n_folds: int, seed: int) -> Any:
-    """Return rows to fit and rows to measure; 0 folds measure the rows fitted."""
-    if n_folds == 0:
-        everything = np.arange(len(data.y))
-        return [(everything, everything)]
-    return data.folds(n_folds, seed)
-
-
-def _title(model: Any, measured: str) -> str:
-    """Say what is compared: a fit without and with its limit, and on which rows."""
-    where = "the rows fitted" if measured == "fitted" else f"rows {measured}"
-    names, widths = (
-        it if isinstance(it, list) else [it]
-        for it in (model.constraints, model.epsilon)
-    )
-    what = "" if names == ["rank"] else f" on {listed(names)}"
-    limit = ", ".join(f"{width:g}" for width in widths)
-    return f"Fit before and after the limit ε = {limit}{what}, on {where}"
-
-
 def _others(
-    data: FitData, final: Any, parts: Callable[[], Folds], measured: str
-) -> list[Comparison]:
+    asked: FitCommand, data: FitData, final: Any, measured: str
+) -> tuple[Comparison, ...]:
     """Compare groups on rows that the report is not of: those fitted, and held out.
 
     Where many rows were left out of the fit one by one, the report's lines are enough.
     """
-    values: dict[str, Any] = {}
-    if measured == "left out" and len(data.y) > MOST_FOLDED:
-        return []
-    if measured != "fitted":
-        values["training rows"] = final.predict(data.X)
-    if measured == "left out":
-        values["held-out rows"] = data.held_out(final, parts()).values
-    named = {f"{AFTER}, {rows}": each for rows, each in values.items()}
-    return [*_audited(data, final, named).comparisons] if named else []
+    left_out = measured == "left out"
+    if measured == "fitted" or (left_out and len(data.y) > MOST_FOLDED):
+        return ()
+    values = {f"{AFTER}, training rows": final.predict(data.X)}
+    if left_out:
+        parts = data.folds(asked.folds, asked.seed)
+        values[f"{AFTER}, held-out rows"] = data.held_out(final, parts).values
+    return data.audit(final, values).comparisons
 
 
-def _audited(
-    data: FitData,
-    model: Any,
-    values: dict[str, Any],
-    within: dict[str, Any] | None = None,
-    **more: Any,
-) -> Audit:
-    """Audit predictions of the rows that have some: NaN is none.
-
-    ``within`` are those for figures within tasks.
-    """
-    judged = np.flatnonzero(~np.isnan(np.sum([*values.values()], axis=0)))
-    return audit_table(
-        data.table,
-        data.roles,
-        rows=judged,
-        bins=model.bins,
-        reference=data.reference,
-        models={name: each[judged] for name, each in values.items()},
-        task_predictions=within and {n: each[judged] for n, each in within.items()},
-        intersect=model.intersect,
-        random_state=model.random_state,
-        **more,
-    )
-
-
-def _status(model: Any, n_rows: int) -> list[str]:
-    """Return what the fit came to, and which tasks are in no band."""
+def _status(model: Any, n_rows: int) -> str:
+    """Say what the fit came to."""
     # Without an AUC of rows left out, training rows were counted whatever was asked.
     left_out = model.count == "loo" and not math.isnan(model.loo_auc_)
     auc = model.loo_auc_ if left_out else model.rank_auc_
@@ -318,28 +239,20 @@ def _status(model: Any, n_rows: int) -> list[str]:
         also = "" if "rank" in model.constraint_values_ else "rank gap "
         where = f" on rows left out of the fit ({also}{trained} on training rows)"
     rows = counted(n_rows, "row")
-    lines = [f"Fitted to {rows}: {model.status_}, {', '.join(came)}{where}."]
-    apart = unbalanced(model)
-    if apart:
-        tasks = counted(len(model.tasks_), "task")
-        few = [f"{shown(name)}: {why}" for name, why in [*apart.items()][:3]]
-        more = ["…"] if len(apart) > len(few) else []
-        are = "is" if len(apart) == 1 else "are"
-        named = " ".join([*few, *more])
-        lines.append(f"{len(apart)} of {tasks} {are} in no band: {named}")
-    return lines
+    return f"Fitted to {rows}: {model.status_}, {', '.join(came)}{where}."
 
 
-def _refuse_reading(reading: Reading, most: int) -> None:
-    """Raise for options that change rows or columns on their way into memory."""
-    for name in ("drop_missing", "missing", "text", "numbers", "file_column"):
-        if getattr(reading, name):
+def _refuse_in_pieces(asked: FitCommand) -> None:
+    """Raise for a report, and for changes of rows or columns on their way in."""
+    report = ("max_gap", "max_task_gap", "html")
+    for name in (*report, "drop_missing", "missing", "text", "numbers", "file_column"):
+        given = getattr(asked, name)
+        if given is not None and given is not False:  # a limit of 0 is one
             raise InputError(
                 name,
-                "cannot be used when a folder is too large for memory: its files are "
-                "read as they are",
-                cure="Leave it out and change the files first, or fit to "
-                f"{most:,} rows at most.",
+                "cannot be used when a folder is too large for memory",
+                cure=f"Fit to {asked.memory_rows:,} rows at most, or audit the model "
+                "on some of them with rankfair audit --model.",
             )
 
 
@@ -365,11 +278,8 @@ def _fit_folder(asked: FitCommand, folder: str, on_step: OnStep) -> Fitted:
         on_rows=on_step,
     )
     model = asked.regressor().fit(rows)
-    path = _save(asked, model, columns.to_dict())
-    written = tuple(filter(None, [path]))
-    return Fitted(
-        model=model, path=path, n_rows=rows.n_rows, notes=(NO_REPORT,), written=written
-    )
+    kept = _kept(asked, model, columns.to_dict())
+    return Fitted(**kept, n_rows=rows.n_rows, notes=(NO_REPORT,))
 
 
 def _number_columns(file: str) -> dict[str, bool]:

@@ -1,23 +1,19 @@
 """The methods that `rankfair compare` and `rankfair demo` try.
 
 Each is made of the linear model that is asked for: its task and sensitive columns, its
-ε, its penalty.  To add one, write a function from that model to an estimator and enter
-it in `METHODS` with what it cannot do.
+ε, its penalty.  To add one, write a function from that model to an estimator, which
+raises where it cannot, and enter it in `METHODS`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, TypeAlias
 
 FREE = 0.5  # the band that asks for nothing
 
 
-class Method(NamedTuple):
-    """How an estimator is made of the linear model, and what it cannot deal with."""
-
-    make: Callable[[Any], Any]
-    bins: bool = True  # whether it cuts numbers into groups
+Method: TypeAlias = Callable[[Any], Any]
 
 
 def changed(model: Any, **settings: Any) -> Any:
@@ -32,7 +28,12 @@ def without_constraint(model: Any) -> Any:
     return changed(model, epsilon=FREE, constraints="rank", scope="global")
 
 
-def _tilt(**settings: Any) -> Callable[[Any], Any]:
+def _refuse_bins(model: Any) -> None:
+    if model.bins is not None:
+        raise ValueError("numbers are not cut into groups.")
+
+
+def _tilt(**settings: Any) -> Method:
     return lambda model: changed(model, **{"constraints": "rank", **settings})
 
 
@@ -40,6 +41,7 @@ def _map(constraint: Any, way: Any) -> Method:
     def method(model: Any) -> Any:
         from rankfair.estimators.postprocess import RankFairPostprocessor
 
+        _refuse_bins(model)
         return RankFairPostprocessor(
             without_constraint(model),
             model.epsilon,
@@ -48,13 +50,14 @@ def _map(constraint: Any, way: Any) -> Method:
             sensitive_features=model.sensitive_features,
         )
 
-    return Method(method, bins=False)
+    return method
 
 
 def _baseline(name: str) -> Method:
     def method(model: Any) -> Any:
         from rankfair.estimators import baselines
 
+        _refuse_bins(model)
         return getattr(baselines, name)(
             tasks=model.tasks,
             sensitive_features=model.sensitive_features,
@@ -63,17 +66,17 @@ def _baseline(name: str) -> Method:
             beta=model.beta,
         )
 
-    return Method(method, bins=False)
+    return method
 
 
 METHODS: dict[str, Method] = {
-    "unconstrained": Method(without_constraint),
+    "unconstrained": without_constraint,
     "constant shift": _map("rank", "shift"),
     "map of ranks": _map("rank", "least"),
     "map of distributions": _map("distribution", "least"),
-    "tilt": Method(_tilt()),
-    "tilt, ranks and means": Method(_tilt(constraints=["rank", "mean"])),
-    "NC-ADMM": Method(_tilt(solver="ncadmm")),
+    "tilt": _tilt(),
+    "tilt, ranks and means": _tilt(constraints=["rank", "mean"]),
+    "NC-ADMM": _tilt(solver="ncadmm"),
     "equal means in strata": _baseline("StratifiedEqualMeans"),
     "balanced residuals in strata": _baseline("StratifiedBalancedResiduals"),
     "covariance": _baseline("DecisionBoundaryCovariance"),

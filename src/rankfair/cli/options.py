@@ -18,9 +18,10 @@ from typer.core import TyperCommand, TyperGroup
 
 from rankfair.cli.errors import telling
 from rankfair.cli.methods import METHODS
-from rankfair.input.errors import counted, printable
+from rankfair.input.errors import printable
 
 METAVARS = {"list[str]": "COLUMN", "int": "N", "float": "NUMBER", "Path": "FILE"}
+EMPTY = inspect.Parameter.empty
 GAP: Any = {"metavar": "GAP", "min": 0.0, "max": 0.5}
 PenaltyName = Literal["pool", "task", "feature", "shared", "ridge"]
 # A list of words must be one of an enum.
@@ -153,11 +154,6 @@ class JudgedOptions:
         "Let --max-gap pass though some groups are too small to judge.", False
     )
 
-    @property
-    def gated(self) -> bool:
-        """Whether there is anything to judge."""
-        return self.max_gap is not None or self.max_task_gap is not None
-
 
 @dataclass(frozen=True, kw_only=True)
 class ColumnOptions:
@@ -181,11 +177,6 @@ class ColumnOptions:
         """Return what each column is for."""
         from rankfair.files.columns import Roles
 
-        if self.intersect and len(self.sensitive) < 2:
-            raise typer.BadParameter(
-                "combines two or more columns; name each with --sensitive",
-                param_hint="--intersect",
-            )
         roles = Roles(
             target=self.target,
             sensitive=tuple(self.sensitive),
@@ -330,19 +321,9 @@ class FitCommand(FileOptions, OutputOptions, JudgedOptions, ConstraintOptions):
 
     def regressor(self, **settings: Any) -> Any:
         """Return the estimator, with an ε for all constraints or for each."""
-        if not self.epsilon:
-            return super().regressor(**settings)
-        names = self.constraints
-        if len(self.epsilon) not in (1, len(names)):
-            times = f"once for --constraint {names[0]}"
-            if len(names) > 1:
-                times = "once for all, or once for each --constraint"
-            raise typer.BadParameter(
-                f"given {len(self.epsilon)} times for "
-                f"{counted(len(names), 'constraint')}: give it {times}",
-                param_hint="--epsilon",
-            )
-        return super().regressor(epsilon=one_or_all(self.epsilon), **settings)
+        if self.epsilon:
+            settings["epsilon"] = one_or_all(self.epsilon)
+        return super().regressor(**settings)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -432,9 +413,7 @@ def expanded(command: Callable[[Any], None]) -> Callable[..., None]:
         inspect.Parameter(
             each.name,
             inspect.Parameter.KEYWORD_ONLY,
-            default=inspect.Parameter.empty
-            if each.default is MISSING
-            else each.default,
+            default=EMPTY if each.default is MISSING else each.default,
             annotation=Annotated[each.type, _declared(each)],
         )
         for each in declared
@@ -481,23 +460,15 @@ class Once(TyperCommand):
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Parse as usual, after a look at what is there twice."""
-        _, _, order = self.make_parser(ctx).parse_args(args=list(args))
+        order: list[Any] = self.make_parser(ctx).parse_args(args=list(args))[2]
         for param in order:
-            if _takes_one(param) and order.count(param) > 1:
-                raise typer.BadParameter(
-                    f"given {order.count(param)} times, but it takes one value: give "
-                    "it once",
-                    ctx=ctx,
-                    param_hint=param.opts[0],
-                )
+            option = param.param_type_name == "option" and not param.is_flag
+            if option and not param.multiple and order.count(param) > 1:
+                times = f"{order.count(param)} times, but it takes one value"
+                said, name = f"given {times}: give it once", param.opts[0]
+                raise typer.BadParameter(said, ctx=ctx, param_hint=name)
         try:
             return super().parse_args(ctx, args)
-        except typer.BadParameter as error:
+        except typer.BadParameter as error:  # a word of an enum
             error.message = error.message.removeprefix("Value error, ")
             raise
-
-
-def _takes_one(param: Any) -> bool:
-    """Return whether it is an option with a value, of which the last would win."""
-    is_option = str(param.param_type_name) == "option"
-    return is_option and not (param.multiple or param.is_flag)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path as FilePath
 from typing import Any
 
@@ -11,19 +11,17 @@ import numpy as np
 
 from rankfair.audit.comparisons import REST
 from rankfair.audit.records import gap_interval, plain, reversal
-from rankfair.audit.summary import REVERSALS, warning
-from rankfair.cli.audit import audit_table
-from rankfair.cli.data import FitData, read_data, small_groups
+from rankfair.audit.summary import warning
+from rankfair.cli.data import not_judged_note, read_data
 from rankfair.cli.options import PathCommand
 from rankfair.cli.screen import Compared, OnStep, figure, say, table_of
-from rankfair.cli.verdict import NO_USE, Quality
+from rankfair.cli.verdict import NO_USE
 from rankfair.constraints import CONSTRAINTS
 from rankfair.files.table import Table
 from rankfair.input.disk import write_whole
-from rankfair.input.errors import Argument, InputError, check_number, counted
+from rankfair.input.errors import check_number
 from rankfair.input.folds import N_FOLDS
-from rankfair.input.groups import crossed
-from rankfair.paths import MIN_GROUP, Path, PathRow, fairness_path
+from rankfair.paths import Path, PathRow, fairness_path
 from rankfair.report.methods_page import (
     NO_TASKS,
     MethodLine,
@@ -32,27 +30,19 @@ from rankfair.report.methods_page import (
 )
 from rankfair.stats.estimate import Estimate
 
-ONE_FIT = (
-    "One fit knows the models of all ε; the figures are of predictions of each row as "
-    "if it had been left out of the fit."
-)
+ONE_FIT = "One fit knows the models of all ε; figures are of rows as if left out of it."
 FOLDS = (
-    "Every ε is fitted with its own band on part of the rows and measured on the rest; "
-    "the figures are of the held-out predictions of all folds together."
+    "Every ε is fitted on part of the rows; figures are of held-out rows, all folds "
+    "together."
 )
 MARK = (
-    "The mark is the smallest ε whose error is within one standard error of the least, "
-    "in a comparison row by row: the gains beyond it may be noise."
+    "The mark is the smallest ε whose error is within one standard error of the least."
 )
-NO_COST = (
-    "No measurable cost at any ε: the error at the smallest is within one standard "
-    "error of the least."
-)
+NO_COST = "No measurable cost at any ε."
 MOST_ROWS = 13  # of a path, in a table for people
 OF_MANY = (
-    "Each group is compared with all others; the rank gap, its interval and the "
-    "difference of means are those of the group farthest from AUC = 1/2. The intervals "
-    "are wide enough for a group that is chosen afterwards."
+    "Each group is compared with all others, and the one farthest from AUC = 1/2 is "
+    "shown; the intervals are wide enough for that choice."
 )
 
 
@@ -100,16 +90,9 @@ def path_of_files(asked: PathCommand, on_step: OnStep) -> Priced:
     widest = min(CONSTRAINTS[name].widest for name in asked.constraints)
     for epsilon in asked.at or ():  # before any is fitted
         check_number("epsilons", epsilon, 0.0, widest)
-    everyone = read_data(asked)
-    data, left = _known_groups(everyone, model.intersect)
+    data = read_data(asked)
     parts = data.folds(asked.folds or N_FOLDS, model.random_state)
-    base = audit_table(
-        everyone.table,
-        everyone.roles,
-        bins=model.bins,
-        intersect=model.intersect,
-        reference=asked.reference,
-    )
+    base = data.audit(model, {})
     compared = base.sensitive_features[-1]
     two = len(compared.groups) == 2
     path = fairness_path(
@@ -123,14 +106,13 @@ def path_of_files(asked: PathCommand, on_step: OnStep) -> Priced:
         random_state=model.random_state,
         reference=compared.reference if two else None,
     )
-    mean = np.full(len(data.y), np.average(data.y, weights=data.weights))
-    constant = Quality.of(data, mean, slice(None)).rmse_of_constant
-    told = (*left, *small_groups(path.unjudged, MIN_GROUP))
+    mean = np.average(data.y, weights=data.weights)
+    constant = float(np.average((data.y - mean) ** 2, weights=data.weights)) ** 0.5
     how = ONE_FIT if path.left_out else FOLDS
     how = how if len(path.rows) == 1 else f"{how} {MARK}"
     page = MethodTable(
-        lines=_lines(path, constant),
-        provenance=replace(base.provenance, seed=model.random_state),
+        lines=_lines(path),
+        provenance=base.provenance,
         summary=" ".join(filter(None, [*_warnings(path, constant), _summary(path)])),
         curve=True,
         title=asked.title or "What fairness costs",
@@ -140,38 +122,17 @@ def path_of_files(asked: PathCommand, on_step: OnStep) -> Priced:
         page=page,
         path=path,
         reference=compared.reference,
-        notes=(*data.notes, *told),
+        notes=(*data.notes, *not_judged_note(path.unjudged)),
         dialect=data.table.dialect,
     )
 
 
-def _known_groups(data: FitData, intersect: bool) -> tuple[FitData, tuple[str, ...]]:
-    """Return rows whose group is known, and a note on the others."""
-    if len(data.groups) > 1 and not intersect:
-        combine = ", or compare their combinations with ", Argument("intersect", True)
-        raise InputError(
-            "sensitive_features",
-            "names one column, whose groups a path compares",
-            str(len(data.groups)),
-            ("Name one of them", *combine, "."),
-        )
-    both = crossed([*data.groups.values()])
-    if both.known is None:
-        return data, ()
-    rows = counted(both.n_unknown, "row has", "rows have")
-    are = "is" if both.n_unknown == 1 else "are"
-    return data.take(both.known), (f"{rows} no group and {are} left out.",)
-
-
 def _few_of(path: Path) -> list[PathRow]:
     """Return the rows of a path that a table shows: some evenly, and the chosen one."""
-    if len(path.rows) <= MOST_ROWS:
-        return list(path.rows)
-    rows = path.distinct().rows
-    last = len(rows) - 1
-    step = max(1, math.ceil(last / (MOST_ROWS - 2)))
-    kept = {*range(0, last, step), last}
-    return [r for i, r in enumerate(rows) if i in kept or r.epsilon == path.chosen]
+    rows = path.rows if len(path.rows) <= MOST_ROWS else path.distinct().rows
+    step = math.ceil(len(rows) / MOST_ROWS)
+    kept = {rows[-1].epsilon, path.chosen, *(row.epsilon for row in rows[::step])}
+    return [row for row in rows if row.epsilon in kept]
 
 
 def _warnings(path: Path, constant: float) -> list[str]:
@@ -181,7 +142,11 @@ def _warnings(path: Path, constant: float) -> list[str]:
     if useless:
         most = figure(constant)
         said.append(f"{_at(useless)} the model is {NO_USE} (RMSE {most}).")
-    apart = {row.epsilon: how for row in path.rows if (how := _reversal(path, row))}
+    apart = {}
+    for row, within in zip(path.rows, _within(path).values(), strict=False):
+        how = reversal(row.auc, within)
+        if how and path.views is not None and row.group == path.views.group:
+            apart[row.epsilon] = how
     if apart:  # of a gap of 0 nothing is reversed
         how = "sign" if "sign" in apart.values() else "size"
         said.append(warning(how, f" {_at([*apart], 'at')}"))
@@ -193,21 +158,18 @@ def _at(epsilons: list[float], start: str = "At") -> str:
     return f"{start} ε = {first:.3g}" + (f" to {last:.3g}" if last > first else "")
 
 
-def _reversal(path: Path, row: PathRow) -> str:
-    """Return how the gap within tasks contradicts the overall one, if it does."""
-    if path.views is None or row.group != path.views.group:
-        return ""
-    return reversal(row.auc, path.views.views[path.rows.index(row)].within)
-
-
-def _lines(path: Path, constant: float) -> tuple[MethodLine, ...]:
-    """Return the lines that are shown, each ε in figures that tell it from others."""
-    few, epsilons = _few_of(path), [row.epsilon for row in path.rows]
-    digits = next(
-        d for d in (3, 6, 17) if len({f"{e:.{d}g}" for e in epsilons}) == len(epsilons)
-    )
+def _within(path: Path) -> dict[float, Estimate]:
+    """Return the AUC within tasks of each ε, where that is known."""
     views = () if path.views is None else path.views.views
-    within = {e: view.within for e, view in zip(epsilons, views, strict=False)}
+    pairs = zip(path.rows, views, strict=False)
+    return {row.epsilon: view.within for row, view in pairs}
+
+
+def _lines(path: Path) -> tuple[MethodLine, ...]:
+    """Return the lines that are shown, each ε in figures that tell it from others."""
+    few, within = _few_of(path), _within(path)
+    alike = len({f"{row.epsilon:.3g}" for row in path.rows}) < len(path.rows)
+    digits = 17 if alike else 3
     other = {row: next(g for g in path.groups if g != row.group) for row in few}
     return tuple(
         MethodLine(
@@ -217,22 +179,12 @@ def _lines(path: Path, constant: float) -> tuple[MethodLine, ...]:
             mean_difference=Estimate(row.md),
             ks=Estimate(row.ks),
             chosen=len(path.rows) > 1 and row.epsilon == path.chosen,
-            note=_note(path, row, constant),
+            note="" if row.status in ("satisfied", "inactive") else row.status,
             groups=f"{row.group} v {REST if len(path.groups) > 2 else other[row]}",
             within_task_auc=within.get(row.epsilon, NO_TASKS),
         )
         for row in few
     )
-
-
-def _note(path: Path, row: PathRow, constant: float) -> str:
-    how = _reversal(path, row)
-    notes = (
-        "" if row.status in ("satisfied", "inactive") else row.status,
-        "of no use" if row.rmse >= constant else "",
-        f"within tasks {REVERSALS[how].removeprefix('is ')}" if how else "",
-    )
-    return ", ".join(filter(None, notes))
 
 
 def _summary(path: Path) -> str:

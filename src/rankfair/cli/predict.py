@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +11,8 @@ from rankfair.files.columns import refuse_taken
 from rankfair.files.encoding import ModelColumns
 from rankfair.files.read import files_of, load
 from rankfair.files.write import write_table
-from rankfair.input.disk import real, sync, visible, working_folder
-from rankfair.input.errors import InputError, counted, listed
+from rankfair.input.disk import sync, working_folder
+from rankfair.input.errors import InputError, counted
 
 OTHER_NAME = "Give the new one another name with --name."
 
@@ -48,59 +46,24 @@ def _files(
 
 
 def _folder(asked: PredictCommand, folder: str) -> tuple[int, list[str]]:
-    """Predict a folder file by file into another, under the same names.
+    """Predict a folder file by file into a new one, under the same names.
 
-    See `_together` for what is there if it is stopped.
+    The new one appears with all of them in one step: after an error there is none.
     """
-    if asked.out == "-" or real(asked.out) == real(folder):
-        raise InputError("out", "must be another folder, for predictions of a folder")
-    with _together(Path(asked.out)) as part:
+    out = Path(asked.out)
+    if asked.out == "-" or out.exists() or out.is_symlink():
+        expected = "must be a new folder, for predictions of a folder"
+        raise InputError("out", expected, asked.out)
+    with working_folder(out.parent) as made:
+        part = made / "part"
+        part.mkdir()
         model = ModelColumns.of_file(asked.model)  # once: all are of one model
         n_rows, notes = 0, list[str]()
         for file in files_of(folder):
             rows, said = _files(asked, model, [file], str(part / Path(file).name))
             n_rows, notes = n_rows + rows, [*notes, *said]
-        return n_rows, list(dict.fromkeys(notes))
-
-
-@contextmanager
-def _together(out: Path) -> Iterator[Path]:
-    """Give a folder to write to, whose files go to ``out`` when all are there.
-
-    A folder ``out`` that is not there yet comes with all of them in one step.  Into one
-    that is there they go one by one, each whole: a process that is killed meanwhile
-    leaves some, and the next one refuses them.  After an error none is left.
-
-    Parquet files in ``out`` are refused: whoever reads the folder would read them as
-    well, or could not tell which were new.
-    """
-    target = real(out)
-    # What is a link behind all links leads in a circle.
-    if (target.exists() or target.is_symlink()) and not target.is_dir():
-        raise InputError("out", f"{out} is no folder, as predictions of a folder need")
-    names = (Path(each.name) for each in out.glob("*.parquet"))
-    others = sorted(str(name) for name in names if visible(name))
-    if others:
-        raise InputError(
-            "out",
-            f"{out} already holds {listed(others, 2)}, which would be read with the "
-            "predictions",
-            cure="Name another folder, or empty it.",
-        )
-    there = target.exists()
-    where = target if there else target.parent
-    where.mkdir(parents=True, exist_ok=True)
-    with working_folder(where) as made, ExitStack() as undo:
-        part = made / "part"
-        part.mkdir()
-        yield part
-        files = sorted(part.glob("*.parquet"))
-        for path in (*files, part):
+        for path in (*part.iterdir(), part):
             sync(path)
-        if there:
-            for path in files:
-                undo.callback(path.rename(target / path.name).unlink)
-        else:
-            part.rename(target)
-        undo.pop_all()
-        sync(where)
+        part.rename(out)
+        sync(out.parent)
+    return n_rows, list(dict.fromkeys(notes))

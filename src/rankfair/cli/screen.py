@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -78,11 +79,15 @@ def show(found: Answer, asked: Any) -> None:
         found.write_page(asked.html, asked.suppress)
         wrote.append(asked.html)
     tell(found.notes, asked.quiet)
-    judged = found.audit if getattr(asked, "gated", False) else None
-    result = None if judged is None else _judged(judged, asked)
+    result = None
+    if hasattr(asked, "max_gap"):
+        result = _judged(found.audit, asked, asked.ignore_small_groups)
     if asked.json:
-        limits = {} if result is None else {"gate": _gate(asked, result)}
-        echo_json({**found.to_dict(), **limits})
+        answer = found.to_dict()
+        if result is not None:
+            limits = {"max_gap": asked.max_gap, "max_task_gap": asked.max_task_gap}
+            answer["gate"] = {**limits, "result": result.name.lower()}
+        echo_json(answer)
     elif asked.table == "-":
         _write(found, "-")
     else:
@@ -90,9 +95,9 @@ def show(found: Answer, asked: Any) -> None:
     if not asked.quiet:
         for path in wrote:
             echo(f"wrote {path}", err=beside)
-    if judged is not None and result is not None:
+    if result is not None:
         if not (asked.quiet and asked.json):
-            echo(_gate_words(judged, asked, result), err=beside)
+            echo(_gate_words(found.audit, asked, result), err=beside)
         raise typer.Exit(result.exit_code)
 
 
@@ -101,32 +106,24 @@ def _write(found: Answer, where: str) -> None:
     write_table(replace(found.table(), dialect=found.dialect), where)
 
 
-def _judged(audit: Audit, asked: Any, ignore_small: bool = False) -> Gate:
-    """Judge what was asked for; of two the worse counts."""
+def _judged(audit: Any, asked: Any, ignore_small: bool) -> Gate | None:
+    """Judge what was asked for, if anything was; of two the worse counts."""
     found = []
     if asked.max_gap is not None:
-        ignored = ignore_small or asked.ignore_small_groups
-        found.append(audit.gate(asked.max_gap, ignore_small=ignored))
+        found.append(audit.gate(asked.max_gap, ignore_small=ignore_small))
     if asked.max_task_gap is not None:
         found.append(audit.task_gate(asked.max_task_gap))
-    return min(found, key=(Gate.EXCEEDED, Gate.NOT_ESTIMABLE, Gate.HELD).index)
+    worse = (Gate.EXCEEDED, Gate.NOT_ESTIMABLE, Gate.HELD)
+    return min(found, key=worse.index, default=None)
 
 
-def _gate(asked: Any, result: Gate) -> dict[str, Any]:
-    """Return what JSON says of the gate."""
-    limits = {"max_gap": asked.max_gap, "max_task_gap": asked.max_task_gap}
-    return {**limits, "result": result.name.lower()}
-
-
-def _gate_words(audit: Audit, asked: Any, result: Gate) -> str:
+def _gate_words(audit: Any, asked: Any, result: Gate) -> str:
     """Return a sentence on each gap that was judged."""
     parts = [result.value]
     if asked.max_gap is not None:
         gap, most = _gap(audit.gap), f"at most {asked.max_gap:g} allowed"
         parts.append(f"Gap {gap}, {most}.{not_judged(audit)}")
-        if not result.exit_code and audit.unjudged():
-            parts.append("They were ignored, as asked.")
-        elif result is not _judged(audit, asked, ignore_small=True):
+        if result is not _judged(audit, asked, True):
             parts.append("--ignore-small-groups lets it hold without them.")
     within = audit.task_gap()
     if asked.max_task_gap is not None:
@@ -202,26 +199,20 @@ def column_of(values: list[Any]) -> Any:
 
 @contextmanager
 def progress(quiet: bool) -> Iterator[OnStep]:
-    """Give a function to be told of each step, which shows them on stderr."""
-    if quiet:
-        yield lambda name, step, steps: None
-    else:
-        from rich.console import Console
-        from rich.markup import escape
-        from rich.progress import Progress
+    """Give a function to be told of each step, which shows the last on a terminal."""
+    shows = not quiet and sys.stderr.isatty()
 
-        console = Console(stderr=True)
-        # In a log a bar is only a blank line.
-        hidden = not console.is_terminal
-        with Progress(console=console, transient=True, disable=hidden) as bar:
-            task = bar.add_task("", total=None)
+    def put(line: str) -> None:
+        if shows:
+            typer.echo(f"\r{line:<{MOST_LETTERS + 20}}\r", nl=False, err=True)
 
-            def on_step(name: str, step: int, steps: int) -> None:
-                # A name may hold labels of a file: signs that are no commands here.
-                shown = escape(clipped(name, MOST_LETTERS))
-                bar.update(task, description=shown, completed=step - 1, total=steps)
+    def on_step(name: str, step: int, steps: int) -> None:
+        put(f"{step}/{steps} {clipped(printable(name), MOST_LETTERS)}")
 
-            yield on_step
+    try:
+        yield on_step
+    finally:
+        put("")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -3,22 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-from sklearn.base import clone
-
 from rankfair.audit import Audit
-from rankfair.audit.records import Comparison
+from rankfair.audit.records import Comparison, ModelLine
 from rankfair.audit.summary import number, warning
-from rankfair.cli.data import FitData
 from rankfair.cli.screen import figure
 from rankfair.estimators.outcome import GIVEN_AWAY
-from rankfair.input.arrays import Floats
-from rankfair.input.errors import counted, shown
-from rankfair.input.folds import Folds
+from rankfair.input.errors import counted, listed, shown
 
 BEFORE, AFTER = "before", "after"  # the models of a report
 USELESS = "useless"
@@ -32,44 +24,87 @@ ASKED_FOR = {
     "distribution": ("distance of distributions (KS)", "ks"),
 }
 SHARES = ("auc", "within_task_auc", "ks")
-# What a model is with the defaults of the command line.
-DEFAULTS = {"penalty": "pool", "beta": "auto"}
-WIDER = "a larger --epsilon; without the constraint it is of use"
-OTHER = "other predictors: without the constraint the model is of no use either"
+WIDER = "a larger --epsilon"
+OTHER = (
+    "other predictors, or the default penalty: without the constraint the model is of "
+    "no use either"
+)
+
+
+def urgent_of(model: Any, audit: Audit | None, n_far: int) -> list[str]:
+    """Return what is to be said first: a model of no use, a gap reversed in tasks.
+
+    ``n_far`` predictions are outside the range of the target by more than its width.
+    """
+    if audit is None:
+        return []
+    free, line = audit.models
+    worst, said = audit.worst(), []
+    if is_useless(line):
+        errors = f"RMSE {figure(line.rmse.value)} against {figure(of_constant(line))}"
+        said.append(f"This model is {NO_USE} ({errors}, R² {line.r2.value:.3f}).")
+    if n_far:
+        are = counted(n_far, "prediction is", "predictions are")
+        said.append(f"{are} outside the range of the target by more than its width.")
+    if said:
+        said.append(f"Try {_cure(model, free)}.")
+    if worst is not None and worst.reversal:
+        said.append(warning(worst.reversal))
+    return said
+
+
+def _cure(model: Any, free: ModelLine) -> str:
+    """Return what to try instead of a model of no use, and what it comes to."""
+    if is_useless(free):
+        return OTHER
+    half_way = ((free.rmse.value**2 + of_constant(free) ** 2) / 2) ** 0.5
+    try:
+        wider = [row for row in model.path().rows if row.rmse < half_way]
+    except AttributeError:  # no line of fits
+        wider = []
+    if not wider:
+        return f"{WIDER}; without the constraint the RMSE is {figure(free.rmse.value)}"
+    least = min(wider, key=lambda row: row.epsilon)
+    return f"--epsilon {least.epsilon:.3g} (RMSE {figure(least.rmse)})"
+
+
+def of_constant(line: ModelLine) -> float:
+    """Return the error of one constant on the rows that a model was measured on."""
+    return float(line.rmse.value / (1 - line.r2.value) ** 0.5)
+
+
+def is_useless(line: ModelLine) -> bool:
+    """Tell whether a model errs no less than one constant."""
+    return line.r2.value <= 0.0
 
 
 def verdict_of(model: Any, audit: Audit | None) -> list[str]:
-    """Return sentences about what was asked, about the rest, and about predictors.
-
-    Before them a warning, if the gap within tasks contradicts the overall one.
-    """
+    """Return sentences about what was asked, about the rest, and about predictors."""
     if audit is None:
         return _of_proxies(model, audit)
     worst = audit.worst()
     warned = "" if worst is None else warning(worst.reversal)
     rest = audit.verdict.removeprefix(warned).strip()
-    said = [*_of_asked(model, audit), rest, *_of_proxies(model, audit)]
-    return [warned, *said] if warned else said
+    return [*_of_asked(model, audit), rest, *_of_proxies(model, audit)]
 
 
 def _of_asked(model: Any, audit: Audit) -> list[str]:
     """Return sentences about the constraints, unless it is the rank of all rows."""
-    worst = audit.worst()
+    worst, apart, said = audit.worst(), unbalanced(model), []
+    by_task, names = model.scope == "task", model.constraints
+    names = [names] if isinstance(names, str) else names
+    if by_task or apart:  # how many tasks are in the bands that were asked for
+        kept = len(model.tasks_) - len(apart)
+        tasks = f"{kept} of {counted(len(model.tasks_), 'task')} are in their band"
+        others = f"; not {listed([*apart], 3)}" if apart else ""
+        said.append(f"As asked, {tasks}, on the rows fitted{others}.")
     if worst is None:
-        return []
-    by_task = model.scope == "task"
-    names = (
-        model.constraints
-        if isinstance(model.constraints, list)
-        else [model.constraints]
-    )
-    known = [n for n in names if n in ASKED_FOR]  # an audit has no figure of others
+        return said
+    # An audit has no figure of others.
+    known = [
+        n for n in ([names] if isinstance(names, str) else names) if n in ASKED_FOR
+    ]
     asked = [WITHIN if by_task and n == "rank" else ASKED_FOR[n] for n in known]
-    said = []
-    if by_task:  # how many tasks are in the bands that were asked for
-        apart, tasks = len(unbalanced(model)), counted(len(model.tasks_), "task")
-        kept = f"{len(model.tasks_) - apart} of {tasks} are in their band"
-        said.append(f"As asked, {kept}, on the rows fitted.")
     if asked and asked != [ASKED_FOR["rank"]]:
         pair = (BEFORE, *pair_of(worst)[1:])
         before = next((c for c in audit.comparisons if pair_of(c) == pair), worst)
@@ -112,95 +147,3 @@ def pair_of(c: Comparison) -> tuple[str, str, str, str]:
 def unbalanced(model: Any) -> dict[str, str]:
     """Return the tasks in no band, and why; none unless there is a band for each."""
     return getattr(model, "unbalanced_tasks_", None) or {}
-
-
-@dataclass(frozen=True)
-class Quality:
-    """Errors of predictions beside those of one constant, the mean of the target.
-
-    Attributes
-    ----------
-    r2 : float
-        One less the squared error over that of the constant.
-    rmse, rmse_of_constant : float
-        Root mean squared errors.
-    n_outside : int
-        Predictions outside the range of the target by more than its width.
-    advice : str
-        What to try; empty if the model is of use.
-    rmse_of_advice : float or None
-        The measured error of that.
-    """
-
-    r2: float
-    rmse: float
-    rmse_of_constant: float
-    n_outside: int
-    advice: str = ""
-    rmse_of_advice: float | None = None
-
-    @classmethod
-    def of(cls, data: FitData, predicted: Floats, rows: Any) -> Quality:
-        """Measure predictions of some rows."""
-        y, m = data.y[rows], predicted[rows]
-        weights = None if data.weights is None else data.weights[rows]
-        middle = np.average(y, weights=weights)
-        error = float(np.average((y - m) ** 2, weights=weights))
-        constant = float(np.average((y - middle) ** 2, weights=weights))
-        low, high = y.min(), y.max()
-        outside = (m < 2 * low - high) | (m > 2 * high - low)
-        r2 = 1 - error / constant if constant > 0 else math.nan
-        return cls(r2, error**0.5, constant**0.5, int(outside.sum()))
-
-    @property
-    def useless(self) -> bool:
-        """Whether the model is no better than the constant."""
-        return self.r2 <= 0
-
-    @property
-    def sentence(self) -> str:
-        """What is to be said first; nothing of a model that is of use."""
-        said = []
-        if self.useless:
-            said.append(
-                f"This model is {NO_USE} "
-                f"(RMSE {figure(self.rmse)} against {figure(self.rmse_of_constant)}, "
-                f"R² {self.r2:.3f})."
-            )
-        if self.n_outside:
-            are = counted(self.n_outside, "prediction is", "predictions are")
-            said.append(
-                f"{are} outside the range of the target by more than its width."
-            )
-        if said and self.advice:
-            error = self.rmse_of_advice
-            came = "" if error is None else f" (RMSE {figure(error)})"
-            said.append(f"Try {self.advice}{came}.")
-        return " ".join(said)
-
-
-def advice(
-    data: FitData, model: Any, parts: Callable[[], Folds], free: Quality, rows: Any
-) -> tuple[str, float]:
-    """Return what to try instead of a fitted model of no use, and its error.
-
-    ``free`` is the model without the constraint.  If that is of use, a wider ε is; else
-    the penalty may be what is wrong, or the predictors are.
-    """
-    if not free.useless:
-        half_way = ((free.rmse**2 + free.rmse_of_constant**2) / 2) ** 0.5
-        try:
-            wider = [row for row in model.path().rows if row.rmse < half_way]
-        except AttributeError:  # no line of fits
-            return WIDER, free.rmse
-        least = min(wider, key=lambda row: row.epsilon, default=None)
-        if least is None:
-            return WIDER, free.rmse
-        return f"--epsilon {least.epsilon:.3g}", float(least.rmse)
-    if all(getattr(model, name) == value for name, value in DEFAULTS.items()):
-        return OTHER, free.rmse
-    default = clone(model).set_params(**DEFAULTS)
-    quality = Quality.of(data, data.held_out(default, parts()).values, rows)
-    if quality.useless:
-        return OTHER, free.rmse
-    return "--penalty pool --beta auto, the defaults", quality.rmse

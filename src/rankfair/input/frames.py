@@ -476,6 +476,13 @@ def find_known(column: Column, argument: str) -> tuple[Codes, NDArray[Any]]:
     """
     if isinstance(column, nw.Series):
         number = column.dtype.is_numeric() or column.dtype == nw.Boolean
+        if column.dtype == nw.String and column.implementation.is_polars():
+            kinds = column.unique().drop_nulls().sort()
+            if 2 * len(kinds) < len(column):  # few become objects, and only once
+                texts = kinds.to_list()
+                places = column.cast(nw.Enum(texts)).to_native().to_physical()
+                placed: Codes = places.cast(int).fill_null(-1).to_numpy()
+                return placed, label_array(texts)
         if not number or (not column.dtype.is_float() and column.null_count()):
             return _code_objects(column.to_list(), argument)
         column = column.to_numpy()

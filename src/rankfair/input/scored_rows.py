@@ -409,8 +409,7 @@ def _intersections(
     argument = Argument("intersect", True)
     if len(groupings) < 2:
         needs = ("needs two or more features in ", Argument(GROUPS))
-        cure = "Pass a frame, or a dict of columns."
-        raise InputError(argument, needs, str(len(groupings)), cure)
+        raise InputError(argument, needs, str(len(groupings)))
     sizes = range(2, len(groupings) + 1)
     parts = [each for size in sizes for each in combinations(groupings, size)]
     found = [_texts_of(combined(each, argument, weights)) for each in parts]
@@ -518,8 +517,8 @@ def compared_groups(
     bins = getattr(owner, "bins", None) if own else None
     intersect = own and bool(getattr(owner, "intersect", False))
     if not intersect:
-        cure = "Name one of them, or compare their combinations with a model that has "
-        refuse_several(source, f"{cure}intersect=True.")
+        combine = "compare their combinations with ", Argument("intersect", True)
+        refuse_several(source, ("Name one of them, or ", *combine, "."))
     _, (groups,) = read_balanced(source, weights, bins, intersect)
     names = tuple(map(str, groups.labels.tolist()))
     rows = groups.sizes(None if weights is None else np.sign(weights))

@@ -1,13 +1,16 @@
-"""The groups of a table's sensitive columns, and cells as text."""
+"""An audit of a table: its groups, its tasks, and cells as text."""
 
 from __future__ import annotations
 
+import shlex
+import sys
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rankfair.audit import Audit, audit
 from rankfair.files.columns import Roles, column_or_none
 from rankfair.files.table import Table
 from rankfair.input.errors import shown
@@ -15,6 +18,33 @@ from rankfair.input.frames import read_weights
 from rankfair.input.groups import SensitiveGroups, Source, read_features
 
 MANY = 12  # groups that a reader can still compare
+
+
+def audit_table(
+    table: Table,
+    roles: Roles,
+    groups: Mapping[str, SensitiveGroups],
+    models: Mapping[str, Any] | None = None,
+    **settings: Any,
+) -> Audit:
+    """Audit a table whose predictions are columns, or given by ``models``."""
+    target = column_or_none(table, roles.target)
+    named = models or {name: table[name] for name in roles.predictions}
+    return audit(
+        {str(roles.target): target} if named and target is not None else None,
+        named or {str(roles.target): target},
+        sensitive_features=groups,
+        tasks=tasks_of(table, roles),
+        sample_weight=column_or_none(table, roles.weight),
+        command=shlex.join(["rankfair", *sys.argv[1:]]),
+        **settings,
+    )
+
+
+def tasks_of(table: Table, roles: Roles) -> NDArray[Any] | None:
+    """Return the task of each row; several columns are one task."""
+    texts = [as_text(table[name]) for name in roles.tasks]
+    return np.column_stack(texts) if texts else None
 
 
 def groups_of(
@@ -47,6 +77,7 @@ def as_text(column: NDArray[Any]) -> NDArray[Any]:
     """Return a column as text, whole numbers without a point."""
     if column.dtype.kind == "O":
         return column
-    found = np.empty(len(column), object)
-    found[:] = [None if v != v else f"{v:.17g}" for v in column.tolist()]
+    kinds, codes = np.unique(column, return_inverse=True)
+    texts = [None if v != v else f"{v:.17g}" for v in kinds.tolist()]
+    found: NDArray[Any] = np.array(texts, object)[codes]
     return found
