@@ -84,7 +84,7 @@ def test_several_columns_are_one_task(tmp_path):
     tasks = answer("audit", file, task=["job", "education"]).audit.tasks
     data = people()
     pairs = {*zip(data["job"], data["education"], strict=True)}
-    assert {line.task for line in tasks} == {" / ".join(pair) for pair in pairs}
+    assert {line.task for line in tasks} == {" × ".join(pair) for pair in pairs}
 
 
 def test_bins_are_in_their_order(tmp_path):
@@ -141,7 +141,7 @@ def test_weights_are_frequencies_only_if_that_is_said(tmp_path):
     assert weighted.auc.ci_low == pytest.approx(plain.auc.ci_low)
     assert repeated.auc.ci_low > plain.auc.ci_low + 0.1
     assert (weighted.n_group, repeated.n_group) == (20, 600)
-    with pytest.raises(ValueError, match="needs sample_weight"):
+    with pytest.raises(ValueError, match="needs whole numbers in sample_weight"):
         answer("audit", file, **P, frequency_weights=True)
 
 

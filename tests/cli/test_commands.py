@@ -64,7 +64,6 @@ BAD = [
     ("fit pay.csv {common} -o model.csv", "named like a table"),
     ("fit pay.csv {common} --max-categories 2", "--max-categories 3"),
     ("predict m.rankfair vet.csv", "--penalty pool, --unseen shared"),
-    ("predict m.rankfair vet1.csv", 'not seen in training: "vet" (1 row)'),
     ("predict m.rankfair x.csv", '--sensitive (column "gender") has labels not'),
     ("predict m.rankfair gap.csv", 'gap.csv, line 2, column "job": 1 cell is empty'),
     ("predict pay.csv m.rankfair", "MODEL comes first: rankfair predict m.rankfair"),

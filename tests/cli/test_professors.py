@@ -80,7 +80,7 @@ def test_the_reference_is_what_is_named(professors):
     (line,) = found["comparisons"]
     assert (line["group"], line["against"]) == ("Male", "Female")
     done = run("audit", file, *BASE, "--reference", "male", code=2)
-    assert '--reference must be a group; got "male"' in flat(done)
+    assert '--reference must be one of "Female", "Male"; got "male"' in flat(done)
 
 
 def test_a_fit_and_its_file_keep_the_reference_and_the_tasks(professors, tmp_path):
