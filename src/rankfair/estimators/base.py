@@ -1,8 +1,8 @@
 """What all linear estimators share: settings, prediction, progress, results.
 
-Settings are checked, and names become objects of the registries.  `fit` sets fitted
-attributes all at once and last: an interrupted fit leaves a new estimator unfitted and
-an old one as it was.
+The settings of an estimator are the fields of a dataclass.  They are checked, and names
+become objects of the registries.  `fit` sets fitted attributes all at once and last: an
+interrupted fit leaves a new estimator unfitted and an old one as it was.
 """
 
 from __future__ import annotations
@@ -11,8 +11,9 @@ import math
 import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -85,6 +86,43 @@ def r_squared(y: Any, predicted: Floats, sample_weight: Any) -> float:
     )
 
 
+# Settings that several constructors have
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class ColumnSettings:
+    """The columns of groups."""
+
+    sensitive_features: Any = None
+    blind: bool = True
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class BandSettings(ColumnSettings):
+    """What is to be equal between groups, and how these are read."""
+
+    tasks: Any = None
+    intersect: bool = False
+    bins: int | None = None
+    constraints: Any = "rank"
+    side: Literal["both", "upper"] = "both"
+    random_state: Any = None
+    verbose: int = 0
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class LinearSettings:
+    """What all linear models are told."""
+
+    tasks: Any = None
+    standardize: bool = True
+    unseen: Literal["error", "shared"] = "error"
+    verbose: int = 0
+
+
+# What fits find
+
+
 class FittedRegressor(RegressorMixin, BaseEstimator):
     """A regressor that stores all it has found at once, and last."""
 
@@ -92,39 +130,9 @@ class FittedRegressor(RegressorMixin, BaseEstimator):
     status_: str
     objective_: float
     resolution_: float
+    tasks_: Any
     n_features_in_: int
     feature_names_in_: NDArray[Any]
-
-    # The settings of all constructors; each class has some of them.
-    bins: int | None = None
-    blind: bool
-    constraints: Any
-    count: Any
-    cv: Any
-    direction: Any
-    epsilon: Any
-    estimator: Any
-    intersect: bool
-    max_iter: int
-    method: str
-    n_jobs: int | None
-    penalty: Any
-    beta: Any
-    random_state: Any
-    scope: str
-    sensitive_features: Any
-    side: Any
-    solver: Any
-    standardize: bool
-    tasks: Any = None
-    tol: float
-    unseen: str
-    verbose: int
-
-    def _keep(self, settings: dict[str, Any]) -> None:
-        """Store the settings of a constructor under their names, as they are."""
-        own = {name: value for name, value in settings.items() if name != "self"}
-        self.__dict__.update(own)
 
     def _store(self, fitted: dict[str, Any]) -> None:
         """Replace all fitted attributes."""
@@ -177,8 +185,13 @@ class FittedRegressor(RegressorMixin, BaseEstimator):
         return r_squared(y, self.predict(X, tasks=tasks), sample_weight)
 
 
-class GroupLabels(FittedRegressor):
+class GroupLabels(ColumnSettings, FittedRegressor):
     """How groups are read, and those of new rows as training read them."""
+
+    # Settings of those that have them.
+    tasks: Any = None
+    intersect: bool
+    bins: int | None = None
 
     # Set by `fit`, as they were then.
     _group_columns: Any
@@ -192,6 +205,15 @@ class GroupLabels(FittedRegressor):
     constraint_values_: dict[str, float]
     multiplier_: float
     trace_: list[tuple[float, float]]
+    # Of models around others.
+    estimator_: Any
+    oof_predictions_: Floats
+    n_refits_: int
+    maps_: dict[Any, Any]
+    ks_: float
+    wasserstein_: float
+    mean_difference_: float
+    theta_: float
 
     def _columns(self, cure: Words = CUT) -> Columns:
         """The columns of X that the constructor names, and how groups are read."""
@@ -240,8 +262,12 @@ def is_elsewhere(X: Any) -> bool:
     return of_dask or getattr(X, "is_stream", False) is True
 
 
-class TaskRegressor(FittedRegressor, ABC):
+class TaskRegressor(LinearSettings, FittedRegressor, ABC):
     """What all linear estimators share: one linear model a task."""
+
+    # Settings, each class has its own defaults.
+    penalty: Any
+    beta: Any
 
     # Set by `fit`.
     coef_: Floats

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -24,7 +24,18 @@ from rankfair.input.training import Columns, read_given
 from rankfair.penalties.base import Penalty
 
 
-class RankFairRegressorCV(FairRegressor):
+class _Chosen(FairRegressor):
+    """What a search finds."""
+
+    epsilon_: Any
+    penalty_: str | Penalty
+    best_score_: float
+    cv_results_: dict[str, Any]
+    estimator_: RankFairRegressor
+
+
+@dataclass(eq=False, repr=False)
+class RankFairRegressorCV(_Chosen):
     """`RankFairRegressor` with β, and if asked ε and the penalty, by cross-validation.
 
     Every candidate is fitted with its constraint on part of the rows and judged by its
@@ -91,40 +102,13 @@ count, direction, solver, standardize, unseen, max_iter, tol, verbose
     True
     """
 
-    epsilon_: Any
-    penalty_: str | Penalty
-    best_score_: float
-    cv_results_: dict[str, Any]
-    estimator_: RankFairRegressor
-
-    def __init__(
-        self,
-        betas: Any = ("auto", 1.0, 10.0, 100.0, 1000.0),
-        *,
-        epsilon: float = 0.01,
-        epsilons: Any = None,
-        penalties: Any = ("pool",),
-        cv: Any = 5,
-        tasks: Any = None,
-        sensitive_features: Any = None,
-        blind: bool = True,
-        intersect: bool = False,
-        bins: int | None = None,
-        constraints: Any = "rank",
-        scope: str = "global",
-        side: str = "both",
-        count: str = "loo",
-        direction: str = "mean",
-        solver: Any = "tilt",
-        standardize: bool = True,
-        unseen: str = "error",
-        max_iter: int = 50,
-        tol: float = 1e-4,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ):
-        self._keep(locals())
+    betas: Any = ("auto", 1.0, 10.0, 100.0, 1000.0)
+    _: KW_ONLY
+    epsilon: Any = 0.01
+    epsilons: Any = None
+    penalties: Any = ("pool",)
+    cv: Any = 5
+    n_jobs: int | None = None
 
     def fit(
         self,

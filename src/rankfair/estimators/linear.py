@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, replace
 from functools import update_wrapper
 from importlib import import_module
 from types import MethodType
@@ -21,8 +21,10 @@ from rankfair.engines.chunked import ChunkedEngine, make_engine
 from rankfair.engines.labels import Coding
 from rankfair.engines.streams import open_rows
 from rankfair.estimators.base import (
+    BandSettings,
     FairSettings,
     GroupLabels,
+    LinearSettings,
     Progress,
     TaskRegressor,
     check_groups,
@@ -89,7 +91,19 @@ class _OnLine:
         return MethodType(self.method, model)
 
 
-class FairRegressor(GroupLabels, TaskRegressor):
+@dataclass(eq=False, repr=False, kw_only=True)
+class TiltSettings(BandSettings, LinearSettings):
+    """How a linear model comes into its band."""
+
+    scope: Literal["global", "task", "both"] = "global"
+    count: Literal["loo", "train"] = "loo"
+    direction: Literal["mean", "density"] = "mean"
+    solver: Any = "tilt"
+    max_iter: int = 50
+    tol: float = 1e-4
+
+
+class FairRegressor(TiltSettings, GroupLabels, TaskRegressor):
     """Linear regressors that keep groups in a band."""
 
     # Set by `fit`.
@@ -149,6 +163,7 @@ class FairRegressor(GroupLabels, TaskRegressor):
         )
 
 
+@dataclass(eq=False, repr=False)
 class RankFairRegressor(FairRegressor):
     r"""Linear regression over many tasks that does not rank one group above another.
 
@@ -347,31 +362,10 @@ class RankFairRegressor(FairRegressor):
     True
     """
 
-    def __init__(
-        self,
-        epsilon: float = 0.01,
-        *,
-        tasks: Any = None,
-        sensitive_features: Any = None,
-        blind: bool = True,
-        intersect: bool = False,
-        bins: int | None = None,
-        constraints: Any = "rank",
-        scope: Literal["global", "task", "both"] = "global",
-        side: Literal["both", "upper"] = "both",
-        penalty: PenaltyName | Penalty = "pool",
-        beta: Any = "auto",
-        count: Literal["loo", "train"] = "loo",
-        direction: Literal["mean", "density"] = "mean",
-        solver: Any = "tilt",
-        standardize: bool = True,
-        unseen: Literal["error", "shared"] = "error",
-        max_iter: int = 50,
-        tol: float = 1e-4,
-        random_state: Any = None,
-        verbose: int = 0,
-    ):
-        self._keep(locals())
+    epsilon: float = 0.01
+    _: KW_ONLY
+    penalty: PenaltyName | Penalty = "pool"
+    beta: Any = "auto"
 
     def fit(
         self,
@@ -635,6 +629,7 @@ class RankFairRegressor(FairRegressor):
         return axes
 
 
+@dataclass(eq=False, repr=False)
 class MultiTaskRegressor(TaskRegressor):
     r"""Linear regression over many tasks, penalised jointly, without groups.
 
@@ -704,17 +699,9 @@ class MultiTaskRegressor(TaskRegressor):
     ([[1.0], [-2.0]], [1, 2])
     """
 
-    def __init__(
-        self,
-        *,
-        tasks: Any = None,
-        penalty: PenaltyName | Penalty = "pool",
-        beta: Any = "auto",
-        standardize: bool = True,
-        unseen: Literal["error", "shared"] = "error",
-        verbose: int = 0,
-    ):
-        self._keep(locals())
+    _: KW_ONLY
+    penalty: PenaltyName | Penalty = "pool"
+    beta: Any = "auto"
 
     def fit(
         self, X: Any, y: Any, *, tasks: Any = None, sample_weight: Any = None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Literal
 
 import numpy as np
@@ -53,6 +54,7 @@ NOT_FITTED = (
 MOST = {"rank": 0.5, "distribution": 1.0}  # of ε; of the others it has no end
 
 
+@dataclass(eq=False, repr=False)
 class RankFairPostprocessor(MetaRegressor):
     r"""A monotone map for each group that makes any regressor's predictions fair.
 
@@ -211,27 +213,11 @@ class RankFairPostprocessor(MetaRegressor):
     intersect = True  # no setting: several columns are combined
     cure = CUT_FIRST
 
-    maps_: dict[Any, Any]
-    ks_: float
-    wasserstein_: float
-    mean_difference_: float
-    theta_: float
-
-    def __init__(
-        self,
-        estimator: Any,
-        epsilon: Any = 0.01,
-        *,
-        constraints: Literal["rank", "distribution", "mean", "wasserstein"] = "rank",
-        method: Literal["auto", "line", "least", "shift"] = "auto",
-        sensitive_features: Any = None,
-        blind: bool = False,
-        prefit: bool = False,
-        cv: Any = None,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-    ):
-        self._keep(locals())
+    _: KW_ONLY
+    constraints: Literal["rank", "distribution", "mean", "wasserstein"] = "rank"
+    method: Literal["auto", "line", "least", "shift"] = "auto"
+    blind: bool = False
+    prefit: bool = False
 
     def fit(
         self,

@@ -9,15 +9,14 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, replace
 from functools import cached_property
 from inspect import Parameter, signature
 from numbers import Integral
-from typing import Any, ClassVar, Literal, TypeAlias
+from typing import Any, ClassVar, TypeAlias
 
 import narwhals as nw
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import issparse
 from sklearn import get_config
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
@@ -36,6 +35,7 @@ from rankfair.constraints.base import Constraint
 from rankfair.constraints.rank import deviation
 from rankfair.core.blocks import CONSTANT, resolution_of, rounded
 from rankfair.estimators.base import (
+    BandSettings,
     GroupLabels,
     Progress,
     check_estimator,
@@ -91,10 +91,16 @@ USELESS = 0.99  # of the squared error of one constant: a model that is as bad
 Models: TypeAlias = list[Any]
 
 
+@dataclass(eq=False, repr=False)
 class MetaRegressor(MetaEstimatorMixin, GroupLabels):
     """A regressor around one that the user chose, which sees some columns of X."""
 
-    estimator_: Any
+    estimator: Any
+    epsilon: Any = 0.01
+    _: KW_ONLY
+    cv: Any = None
+    random_state: Any = None
+    n_jobs: int | None = None
     cure: ClassVar[Words] = CUT  # of too many numbers
 
     def _read_rows(self, X: Any, y: Any, **passed: Any) -> TrainingRows:
@@ -670,7 +676,8 @@ def search(refits: EstimatorRefits, target: Target, on_step: OnStep) -> Found:
     return replace(best, models=models, trace=tuple(trace))
 
 
-class TiltedRegressor(MetaRegressor):
+@dataclass(eq=False, repr=False)
+class TiltedRegressor(BandSettings, MetaRegressor):
     r"""Any regressor, refitted so that it does not rank one group above another.
 
     A fair fit is an ordinary fit to tilted targets,
@@ -795,28 +802,8 @@ class TiltedRegressor(MetaRegressor):
     True
     """
 
-    tasks_: NDArray[Any] | None
-    oof_predictions_: Floats
-    n_refits_: int
-
-    def __init__(
-        self,
-        estimator: Any,
-        epsilon: float = 0.01,
-        *,
-        constraints: Any = "rank",
-        tasks: Any = None,
-        sensitive_features: Any = None,
-        blind: bool = True,
-        intersect: bool = False,
-        bins: int | None = None,
-        side: Literal["both", "upper"] = "both",
-        cv: Any = 5,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ):
-        self._keep(locals())
+    _: KW_ONLY
+    cv: Any = 5
 
     def fit(
         self,
