@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import warnings
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, NamedTuple
@@ -11,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.parallel import Parallel, delayed
 
-from rankfair.constraints import refuse_own_epsilon
 from rankfair.estimators.base import check_settings
 from rankfair.estimators.linear import FairRegressor, RankFairRegressor
 from rankfair.estimators.tilted import check_unit
@@ -24,19 +22,9 @@ from rankfair.input.training import Columns, read_given
 from rankfair.penalties.base import Penalty
 
 
-class _Chosen(FairRegressor):
-    """What a search finds."""
-
-    epsilon_: Any
-    penalty_: str | Penalty
-    best_score_: float
-    cv_results_: dict[str, Any]
-    estimator_: RankFairRegressor
-
-
 @dataclass(eq=False, repr=False)
-class RankFairRegressorCV(_Chosen):
-    """`RankFairRegressor` with β, and if asked ε and the penalty, by cross-validation.
+class RankFairRegressorCV(FairRegressor):
+    """`RankFairRegressor` with β, and if asked the penalty, by cross-validation.
 
     Every candidate is fitted with its constraint on part of the rows and judged by its
     mean squared error on the rest.  The best is fitted again on all rows.
@@ -46,10 +34,7 @@ class RankFairRegressorCV(_Chosen):
     betas : sequence of float or "auto", default=("auto", 1.0, 10.0, 100.0, 1000.0)
         Weights of the penalty to try.
     epsilon : float or list of float, default=0.01
-        Half width of the band, as in `RankFairRegressor`; not used with `epsilons`.
-    epsilons : sequence of float, optional
-        Half widths to choose from: the smallest is taken whose held-out error, with the
-        best penalty and β for it, is within one standard error of the best.
+        Half width of the band, as in `RankFairRegressor`.
     penalties : sequence of {"pool", "task", "feature", "shared", "ridge"} or \
             Penalty, default=("pool",)
         Penalties to try; an object brings its own β.
@@ -69,23 +54,20 @@ count, direction, solver, standardize, unseen, max_iter, tol, verbose
     ----------
     beta_ : float or tuple of float
         The β chosen, or the numbers that "auto" came to.
-    epsilon_ : float or list of float
-        The ε chosen, or the one given.
     penalty_ : str or Penalty
         The penalty chosen.
     best_score_ : float
         Less the held-out mean squared error of what was chosen.
     cv_results_ : dict
-        A value for each candidate: "epsilon", "penalty", "beta", "mse" (over all rows
-        held out), "standard_error" (over folds), and "split_mse", of shape
-        (candidates, folds).
+        A value for each candidate: "penalty", "beta", "mse" (over all rows held out),
+        and "split_mse", of shape (candidates, folds).
     estimator_ : RankFairRegressor
         The last fit; all its fitted attributes are here as well.
 
     See Also
     --------
     RankFairRegressor : one fit.
-    fairness_path : error and rank gap for many ε.
+    fairness_path : error and rank gap for many ε, and which ε to choose.
 
     Examples
     --------
@@ -105,7 +87,6 @@ count, direction, solver, standardize, unseen, max_iter, tol, verbose
     betas: Any = ("auto", 1.0, 10.0, 100.0, 1000.0)
     _: KW_ONLY
     epsilon: Any = 0.01
-    epsilons: Any = None
     penalties: Any = ("pool",)
     cv: Any = 5
     n_jobs: int | None = None
@@ -157,7 +138,8 @@ count, direction, solver, standardize, unseen, max_iter, tol, verbose
             warnings.simplefilter("ignore", UserWarning)
             fits = (delayed(rows.errors)(self._settings(each)) for each in candidates)
             errors = np.array(Parallel(n_jobs=self.n_jobs)(fits))
-        results, chosen = rows.results(candidates, errors, self.epsilons is not None)
+        results = rows.results(candidates, errors)
+        chosen = int(np.argmin(results["mse"]))
         best = candidates[chosen]
         model = self._settings(best).fit(
             X,
@@ -170,7 +152,6 @@ count, direction, solver, standardize, unseen, max_iter, tol, verbose
         fitted = {name: it for name, it in vars(model).items() if name not in settings}
         fitted |= {
             "beta_": model.beta_ if best.beta == "auto" else best.beta,
-            "epsilon_": best.epsilon,
             "penalty_": best.penalty,
             "best_score_": -float(results["mse"][chosen]),
             "cv_results_": results,
@@ -185,21 +166,15 @@ count, direction, solver, standardize, unseen, max_iter, tol, verbose
             beta if beta == "auto" else check_number("each of betas", beta, 0.0)
             for beta in values_to_try("betas", self.betas)
         ]
-        epsilons = [self.epsilon]
-        if self.epsilons is not None:
-            refuse_own_epsilon(self.constraints)
-            given = values_to_try("epsilons", self.epsilons)
-            epsilons = [check_number("each of epsilons", e, 0.0) for e in given]
         return [
-            _Candidate(epsilon, penalty, beta)
-            for epsilon in epsilons
+            _Candidate(penalty, beta)
             for penalty in values_to_try("penalties", self.penalties)
             for beta in ([penalty.beta] if isinstance(penalty, Penalty) else betas)
         ]
 
     def _settings(self, candidate: _Candidate) -> RankFairRegressor:
         own = self.get_params(deep=False)
-        for name in ("betas", "epsilons", "penalties", "cv", "n_jobs"):
+        for name in ("betas", "penalties", "cv", "n_jobs"):
             del own[name]
         return RankFairRegressor(**{**own, **candidate._asdict()})
 
@@ -207,7 +182,6 @@ count, direction, solver, standardize, unseen, max_iter, tol, verbose
 class _Candidate(NamedTuple):
     """Settings that are tried."""
 
-    epsilon: Any
     penalty: Any
     beta: Any
 
@@ -266,28 +240,13 @@ class _Trials:
         weights = None if self.weights is None else self.weights[test]
         return float(np.average(off * off, weights=weights))
 
-    def results(
-        self, candidates: list[_Candidate], errors: Floats, fairest: bool
-    ) -> tuple[dict[str, Any], int]:
-        """Return ``cv_results_`` and the place of what was chosen.
-
-        That is the best, or the ``fairest`` within one standard error of it.
-        """
+    def results(self, candidates: list[_Candidate], errors: Floats) -> dict[str, Any]:
+        """Return ``cv_results_``."""
         w = np.ones(len(self.y)) if self.weights is None else self.weights
         by_fold = np.array([w[test].sum() for _, test in self.folds])
-        mse, n_folds = errors @ by_fold / by_fold.sum(), errors.shape[1]
-        unit = float(errors.max()) or 1.0  # squares of squares have none
-        spread = unit * (errors / unit).std(axis=1, ddof=min(1, n_folds - 1))
-        results: dict[str, Any] = {
-            name: [getattr(each, name) for each in candidates]
-            for name in _Candidate._fields
+        return {
+            "penalty": [each.penalty for each in candidates],
+            "beta": [each.beta for each in candidates],
+            "mse": errors @ by_fold / by_fold.sum(),
+            "split_mse": errors,
         }
-        results["mse"], results["split_mse"] = mse, errors
-        results["standard_error"] = spread / math.sqrt(n_folds)
-        chosen = int(np.argmin(mse))
-        if fairest:
-            epsilons = np.array(results["epsilon"])
-            near = mse <= mse[chosen] + results["standard_error"][chosen]
-            least = epsilons[near].min()
-            chosen = int(np.argmin(np.where(epsilons == least, mse, math.inf)))
-        return results, chosen
