@@ -134,7 +134,7 @@ def test_a_model_of_no_use_is_said_first_with_what_helps(tmp_path):
     assert again["status"] == again["constraint_status"]
 
 
-@pytest.mark.filterwarnings("ignore:predictor:UserWarning")
+@pytest.mark.filterwarnings("ignore:the predictors tell the groups:UserWarning")
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize(
     ("row", "more", "advice"),

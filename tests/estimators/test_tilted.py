@@ -83,7 +83,7 @@ def test_level_means_are_the_constrained_least_squares():
     assert abs(model.constraint_values_["mean"]) < 1e-9
 
 
-@pytest.mark.filterwarnings("ignore:predictor .*")
+@pytest.mark.filterwarnings("ignore:the predictors tell")
 @pytest.mark.parametrize("n_groups", [2, 3])
 def test_ridge_agrees_with_the_linear_solver(n_groups):
     numbers, y, z = three.make(n_groups, 400)

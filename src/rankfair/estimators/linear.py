@@ -34,14 +34,12 @@ from rankfair.estimators.base import (
 )
 from rankfair.estimators.outcome import (
     attributes_at,
+    blind_in_name,
     cautions,
-    counted_error,
     finish,
     groups_of,
     linear_attributes,
     no_groups,
-    one_group_note,
-    reached,
 )
 from rankfair.input.arrays import Floats
 from rankfair.input.errors import InputError, shown
@@ -60,13 +58,12 @@ from rankfair.paths import Path
 from rankfair.penalties import PenaltyName
 from rankfair.penalties.base import Penalty
 from rankfair.penalties.pool import Pool
-from rankfair.solvers.base import Request, Solution, Status
+from rankfair.solvers.base import Request, Solution
 from rankfair.solvers.by_task import solve_tasks
 from rankfair.solvers.counted import Demand
 from rankfair.solvers.tilt import Tilt, unconstrained
 from rankfair.stats.certificate import Certificate, certify
 
-FEW_ROWS = 1 << 17  # that are fitted once more for a word of advice
 ALIKE = 1e-3  # of pairs of A and B: so many that are alike are worth a warning
 
 
@@ -113,6 +110,10 @@ class FairRegressor(TiltSettings, GroupLabels, TaskRegressor):
     task_values_: Floats | None
     task_status_: NDArray[Any] | None
     unbalanced_tasks_: dict[Any, Any] | None
+    # Of a search.
+    penalty_: str | Penalty
+    best_score_: float
+    cv_results_: dict[str, Any]
 
     def certify(
         self,
@@ -427,73 +428,30 @@ class RankFairRegressor(FairRegressor):
             _check_streamed(self, settings, passed)
             return self._fit_streamed(X, y, sample_weight, named, settings)
         rows = read_training(X, y, named, **passed)
-        progress, advice = Progress(self), ""
+        progress = Progress(self)
         if rows.in_a is None:
             settings = settings._replace(constraints=())
             solution = unconstrained(self._problem(rows), settings.request)
         else:
             check_groups(self, settings, rows)
-            solution = self._solve(rows, settings, progress, rows.group_predictors)
-            if solution.status is Status.INFEASIBLE and self.blind:
-                advice = self._with_the_group(rows, settings, solution)
+            solution = self._solve(rows, settings, progress)
         notes = [*cautions(self, settings, solution, rows)]
-        finish(self, settings, solution, rows, X, progress, notes, advice)
+        finish(self, settings, solution, rows, X, progress, notes)
         return self
 
     def _solve(
-        self,
-        rows: TrainingRows,
-        settings: FairSettings,
-        progress: Progress | None,
-        own: Sequence[int],
+        self, rows: TrainingRows, settings: FairSettings, progress: Progress
     ) -> Solution:
-        """Solve for the groups of all rows, or for those of each task.
-
-        ``own`` are the predictors that are the group.
-        """
+        """Solve for the groups of all rows, or for those of each task."""
         request, constraints, solver = settings
-        problem, request = self._problem(rows), _exempting(request, own)
+        problem = self._problem(rows)
+        request = _exempting(request, rows.group_predictors)
         if self.scope == "global":
             demands = _demands(rows, problem, constraints)
             return solver.solve(problem, request, demands, progress)
         penalty = request.of_targets(problem, *problem.sums(()))[0]
         both = self.scope == "both"
         return solve_tasks(problem, penalty, constraints[0], progress, both)
-
-    def _with_the_group(
-        self, rows: TrainingRows, settings: FairSettings, solution: Solution
-    ) -> str:
-        """Say what the group among the predictors would reach: one more fit.
-
-        Where there are many rows that would take as long again: it is not made.
-        """
-        line = solution.line
-        quick = line is not None and line.fitter.penalty.quadratic
-        if line is None or not quick or len(rows.y) > FEW_ROWS:
-            return (
-                " The group among the predictors (blind=False) can help; what it would "
-                "reach was not computed."
-            )
-        columns = []
-        for each in rows.attributes:
-            fill = each.sizes()[1:] / each.sizes().sum()
-            encoder = GroupEncoder(-1, each.name, each.labels, fill)
-            columns.append(encoder.columns_of(each.codes))
-        n, seeing = rows.X.shape[1], rows.beside(columns)
-        added = range(n, seeing.X.shape[1])
-        other = self._solve(seeing, settings, None, added)
-        assert other.line is not None
-        count = settings.counted_on
-        error, which = counted_error(other.line, count, np.array(other.multipliers))
-        own, _ = counted_error(line, count, np.array(solution.multipliers))
-        asked = settings.constraints
-        came = "; ".join(reached(other.values, asked, rows.attributes))
-        does = "would not reach" if other.status is Status.INFEASIBLE else "would reach"
-        return (
-            " With the group among the predictors (blind=False, and the group a column "
-            f"of X) the fit {does} the band: {came}, with an RMSE of {error:.4g} on "
-            f"{which} rows (here {own:.4g})."
-        )
 
     def _fit_streamed(
         self, X: Any, y: Any, weight: str | None, named: Columns, settings: FairSettings
@@ -521,7 +479,8 @@ class RankFairRegressor(FairRegressor):
                 assert solution.line is not None
                 (auc,) = solution.line.trained.aucs(np.array(solution.multipliers))
                 notes += _alike(engine, solution, self.count)
-                notes += one_group_note(_by_task(engine)) if self.blind else ()
+                if self.blind:
+                    notes += blind_in_name([_by_task(engine)], solution)
             columns = Named(roles.names)
             finish(self, settings, solution, rows, columns, progress, notes, auc=auc)
         return self

@@ -20,7 +20,6 @@ from sklearn.exceptions import ConvergenceWarning
 from rankfair.constraints.base import Constraint
 from rankfair.constraints.distribution import Distribution
 from rankfair.constraints.linear import Linear, Mean
-from rankfair.constraints.rank import Rank
 from rankfair.core.blocks import Ints, linear_predict
 from rankfair.core.problem import Groups, Problem, counted_weights
 from rankfair.core.ranks import Duels, counts_of
@@ -48,8 +47,7 @@ from rankfair.stats.auc import auc_estimate
 from rankfair.stats.estimate import Estimate, TwoGroups
 from rankfair.stats.ordered import placements
 
-GIVEN_AWAY = 0.95  # the AUC of a predictor that tells the groups apart alone
-SAMPLE = 4096  # rows on which predictors are looked at first
+GIVEN_AWAY = 0.95  # the AUC of predictors that give the group away
 FEW_DISTINCT = 16
 EXPENSIVE = 1.05  # left-out error of the fit over that of the unconstrained one
 POINTS = 201  # ε of the table in a model file
@@ -100,7 +98,6 @@ def finish(
     X: Any,
     progress: Progress,
     notes: list[Warning],
-    advice: str = "",
     auc: float | None = None,
 ) -> None:
     """Store what a fit came to, and say what there is to say.
@@ -109,7 +106,7 @@ def finish(
     """
     asked, values = settings.constraints, solution.values
     fitted = fitted_attributes(model, settings, solution, rows, X, auc)
-    advice = other_ways(solution, asked) + advice
+    advice = other_ways(solution, asked, model.blind)
     notes += not_reached(solution.status, values, asked, rows.attributes, advice)
     notes += outside_in_tasks(solution, rows)
     progress.close(fitted)
@@ -612,7 +609,7 @@ def _asked_for(constraint: Constraint) -> str:
     return within if constraint.epsilon else "exactly 0.5"
 
 
-def other_ways(solution: Solution, asked: Sequence[Constraint]) -> str:
+def other_ways(solution: Solution, asked: Sequence[Constraint], blind: bool) -> str:
     """Say what is left to do where no fit was found."""
     if solution.status is not Status.INFEASIBLE:
         return ""
@@ -621,6 +618,8 @@ def other_ways(solution: Solution, asked: Sequence[Constraint]) -> str:
         said = " A constant prediction would satisfy the constraint; it was not used."
     if any(each.two_groups_only for each in asked):
         said += " RankFairPostprocessor on an unconstrained fit reaches any KS."
+    if blind:
+        said += " The group as a predictor, a column of X with blind=False, can help."
     return said
 
 
@@ -662,10 +661,9 @@ def cautions(
     if not rows.attributes:
         return
     if model.blind:
-        for each in rows.attributes:
-            of = f" of {each.name}" if len(rows.attributes) > 1 else ""
-            yield from one_group_note(_by_task(rows, each), of)
-            yield from _tellers(rows, each, of)
+        yield from blind_in_name(
+            [_by_task(rows, it) for it in rows.attributes], solution
+        )
     line, count = solution.line, settings.counted_on
     if line is None or not isinstance(line.trained, Counted) or model.scope != "global":
         return
@@ -693,51 +691,30 @@ def _by_task(rows: TrainingRows, groups: SensitiveGroups) -> Floats:
     return np.bincount(cells, minlength=k * g).reshape(k, g).astype(np.float64)
 
 
-def one_group_note(table: Floats, of: str = "") -> Iterator[Warning]:
-    """Most rows in tasks of one group, from the rows of each task and group."""
-    sizes = table.sum(axis=1)
-    alone = sizes[table.max(axis=1) == sizes].sum()
-    shares = table.sum(axis=0) / sizes.sum()
-    chance = (sizes * (shares ** sizes[:, None]).sum(axis=1)).sum()
-    share, by_chance = alone / sizes.sum(), chance / sizes.sum()
-    if share > max(0.5, by_chance + 0.25):
+def blind_in_name(tables: Sequence[Floats], solution: Solution) -> Iterator[Warning]:
+    """Tasks or predictors that tell the groups.
+
+    A table of each feature says how many rows each task has of each group.
+    """
+    for table in tables:
+        sizes = table.sum(axis=1)
+        alone = sizes[table.max(axis=1) == sizes].sum()
+        shares = table.sum(axis=0) / sizes.sum()
+        chance = (sizes * (shares ** sizes[:, None]).sum(axis=1)).sum()
+        share, by_chance = alone / sizes.sum(), chance / sizes.sum()
+        if share > max(0.5, by_chance + 0.25):
+            yield UserWarning(
+                f"{share:.0%} of rows are in tasks of one group: a task's intercept is "
+                "the group there, and the model is blind in name only."
+            )
+            return
+    smallest = min(table.sum(axis=0).min() for table in tables)
+    proxy = max(solution.proxy_aucs, default=0.5)
+    if smallest >= 10 and proxy >= GIVEN_AWAY:
         yield UserWarning(
-            f"{share:.0%} of rows are in tasks of one group{of}: a task's intercept is "
-            "the group there, and the model is blind in name only."
+            f"the predictors tell the groups apart with AUC {proxy:.3f}: the model is "
+            "blind in name only. Leave out of X what stands for the group."
         )
-
-
-def _tellers(rows: TrainingRows, groups: SensitiveGroups, of: str) -> Iterator[Warning]:
-    """Predictors that tell a group from the others alone."""
-    labels, masks = groups.labels.tolist(), groups.masks()
-    named = [f"group {shown(label)}" for label in labels]
-    known: Any = slice(None) if groups.known is None else groups.known
-    for f, name in enumerate(rows.layout.names):
-        if f in rows.group_predictors:
-            continue
-        for label, mask in zip(
-            named if len(masks) > 1 else ["the groups"], masks, strict=True
-        ):
-            auc = _told_apart(rows.predictor(f)[known], mask[known])
-            if max(auc, 1 - auc) >= GIVEN_AWAY:
-                yield UserWarning(
-                    f"predictor {shown(name)} tells {label}{of} apart alone (AUC "
-                    f"{auc:.3f}): the model is blind in name only. Leave the column "
-                    "out of X."
-                )
-
-
-def _told_apart(column: Floats, mask: Any) -> float:
-    """The AUC of one column, all rows counted only where a sample is near an end."""
-    rank, auc = Rank(), 0.5
-    for step in (max(1, len(column) // SAMPLE), 1):
-        groups = Groups(mask[::step])
-        if min(groups.total_a, groups.total_b) < 10:
-            continue
-        auc = rank.show(rank.value(column[::step], groups), groups)
-        if max(auc, 1 - auc) < GIVEN_AWAY or step == 1:
-            break
-    return auc
 
 
 def counted_error(line: Line, count: str, lam: Floats) -> tuple[float, str]:
@@ -784,24 +761,18 @@ def _within_noise(solution: Solution, line: Line, count: str) -> Iterator[Warnin
 
 def _near_band(demand: Demand, predicted: Floats, tasks: Ints) -> Estimate | None:
     """The AUC with its interval as in an audit, if that reaches into the band."""
-    epsilon, found = demand.constraint.epsilon, None
+    epsilon, groups = demand.constraint.epsilon, demand.groups
     low = 0.5 if demand.constraint.side == "upper" else 0.5 - epsilon
-    for step in (max(1, len(tasks) >> 15), 1):  # a sample of large data first
-        rows = np.arange(0, len(tasks), step)
-        groups = demand.groups.take(rows)
-        if not groups.both:
-            continue
-        if groups.known is not None:
-            known = np.flatnonzero(groups.known)
-            rows, groups = rows[known], groups.take(known)
-        own = tasks[rows].astype(np.intp) if tasks.any() else None
-        weights = None if groups.weights is None else groups.weights.astype(float)
-        sides = TwoGroups.of(groups.in_a, own, weights)
-        placed = placements(predicted[rows], groups.in_a, weights)
-        found = auc_estimate(*placed, sides, 0.95)
-        if found.ci_low > 0.5 + epsilon or found.ci_high < low:
-            return None
-    return found
+    rows = np.arange(len(tasks))
+    if groups.known is not None:
+        rows = np.flatnonzero(groups.known)
+        groups = groups.take(rows)
+    own = tasks[rows].astype(np.intp) if tasks.any() else None
+    weights = None if groups.weights is None else groups.weights.astype(float)
+    placed = placements(predicted[rows], groups.in_a, weights)
+    sides = TwoGroups.of(groups.in_a, own, weights)
+    found = auc_estimate(*placed, sides, 0.95)
+    return found if found.ci_low <= 0.5 + epsilon and found.ci_high >= low else None
 
 
 def _in_steps(rows: TrainingRows) -> Iterator[Warning]:
