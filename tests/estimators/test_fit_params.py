@@ -33,7 +33,7 @@ class Told(LinearRegression):
 
 @pytest.mark.parametrize(
     "form, groups",
-    [("pair", "numbers"), ("list", "three"), ("val", "unknown"), ("several", "both")],
+    [("pair", "numbers"), ("list", "three"), ("val", "unknown"), ("list", "both")],
 )
 @pytest.mark.filterwarnings(
     "ignore:.*useless", "ignore::sklearn.exceptions.ConvergenceWarning"
@@ -46,20 +46,14 @@ def test_validation_targets_are_tilted_like_those_of_training(form, groups):
     rows = rows[["a", "b", *named]]
     bins = {"bins": 3} if groups == "numbers" else {}
     model = TiltedRegressor(Told(), 0.05, sensitive_features=named, cv=None, **bins)
-    sets = {
+    passed = {
         "pair": {"eval_set": (rows, Y)},
-        "list": {"eval_set": [(rows[:9], Y[:9]), (rows, Y)]},
-        "val": {"X_val": rows, "y_val": Y},
-        "several": {"eval_X": (rows[:9], rows), "eval_y": (Y[:9], Y)},
+        "list": {"eval_set": [(rows, Y)]},
+        "val": {"y_val": Y, "X_val": rows},
     }
-    told = model.fit(rows, Y, **sets[form]).estimator_.told_
+    told = model.fit(rows, Y, **passed[form]).estimator_.told_
     assert model.multiplier_ != 0
-    (X_seen, y) = {
-        "pair": lambda: told["eval_set"],
-        "list": lambda: told["eval_set"][1],
-        "val": lambda: told["val"],
-        "several": lambda: (told["eval_X"][1], told["eval_y"][1]),
-    }[form]()
+    X_seen, y = told["val"] if form == "val" else told["eval_set"][0]
     np.testing.assert_array_equal(y, told["y"])
     assert list(X_seen) == ["a", "b"]
     assert not np.array_equal(y, Y)
@@ -141,7 +135,9 @@ def test_what_cannot_be_handed_on_is_refused():
     rows = FRAME.assign(town=TASK)
     model = TiltedRegressor(Told(), sensitive_features="sex")
     for passed, said in (
-        ({"eval_set": [rows]}, "eval_set must be (X, y) or a list of such pairs"),
+        ({"eval_set": [rows]}, "eval_set must be one set of validation rows"),
+        ({"X_val": rows}, "X_val must be one set of validation rows"),
+        ({"eval_set": 2 * [(rows, Y)]}, "eval_set must be one set"),
         ({"eval_set": (rows.assign(sex="X"), Y)}, "labels not seen in training"),
         ({"eval_set": (rows, Y[:5])}, "y has 5 values, but there are 300 rows"),
         ({"cat_features": [3]}, "columns of X that the estimator does not see: 3"),
@@ -163,7 +159,7 @@ def test_validation_rows_need_their_groups():
     assert "eval_set needs the group of each of its rows" in said
     with pytest.warns(UserWarning, match="there is nothing to balance"):
         model.fit(NUMBERS, Y, **given)
-    np.testing.assert_allclose(model.estimator_.told_["eval_set"][1], Y)
+    np.testing.assert_allclose(model.estimator_.told_["eval_set"][0][1], Y)
 
 
 def test_a_direction_of_ones_own_is_not_that_of_other_rows():

@@ -34,6 +34,7 @@ from rankfair.constraints import refuse_upper
 from rankfair.constraints.base import Constraint
 from rankfair.constraints.rank import deviation
 from rankfair.core.blocks import CONSTANT, resolution_of, rounded
+from rankfair.core.problem import Groups
 from rankfair.estimators.base import (
     BandSettings,
     GroupLabels,
@@ -53,7 +54,7 @@ from rankfair.estimators.outcome import (
     spread,
     tell,
 )
-from rankfair.input.arrays import Bools, Codes, Floats
+from rankfair.input.arrays import Codes, Floats
 from rankfair.input.errors import CUT, Argument, InputError, InputWarning, Words, listed
 from rankfair.input.folds import Folds, make_folds, out_of_fold
 from rankfair.input.frames import (
@@ -63,7 +64,6 @@ from rankfair.input.frames import (
     check_lengths,
     finite_predictions,
     known_codes,
-    open_table,
     read_target,
     refuse_unseen,
 )
@@ -81,8 +81,7 @@ from rankfair.solvers.tilt import least_tilt
 
 WEIGHTS = "sample_weight"
 LARGE = 1e140  # squares of sums of larger numbers overflow; one over it, they vanish
-PAIRS = {"X_val": "y_val", "eval_X": "eval_y"}
-SETS = ("eval_set", *PAIRS, *PAIRS.values())
+VALIDATION = ("eval_set", "X_val", "y_val", "eval_X", "eval_y")
 POSITIONS = ("categorical_feature", "cat_features")
 REFITS = 4  # to tilted targets, at most; one or two are the rule
 MARGIN = 0.005  # of a shown value: how far inside a band refits are aimed at
@@ -128,8 +127,8 @@ class MetaRegressor(MetaEstimatorMixin, GroupLabels):
         """What is needed to fit the estimator to any target, alike each time."""
         rng = np.random.default_rng(self.random_state)
         template = seeded(self.estimator, rng) if tilts else self.estimator
-        groups = self.sensitive_features if tilts and rows.attributes else None
-        passed = read_fit_params(template, fit_params, X, rows, groups, tilts)
+        tilted_by = self.sensitive_features if tilts and rows.attributes else None
+        passed = read_fit_params(template, fit_params, X, rows, tilted_by)
         folds = folds_of(rows, self.cv, rng)
         return EstimatorRefits(template, rows, folds, passed, self.n_jobs)
 
@@ -327,41 +326,29 @@ def weight_argument(estimator: Any) -> str | None:
 class ValidationRows:
     """Rows that tell an estimator when to stop, as it sees them; their groups."""
 
+    names: tuple[str, ...]  # of the arguments: one for the pair, or of X and of y
     X: Any
     y: Floats
     attributes: tuple[SensitiveGroups, ...]
 
+    def arguments(self, target: Floats) -> dict[str, Any]:
+        """Return what ``fit`` is passed, with another target."""
+        if len(self.names) == 1:
+            return {self.names[0]: [(self.X, target)]}
+        return dict(zip(self.names, (self.X, target), strict=True))
+
 
 @dataclass(frozen=True)
 class FitParams:
-    """Arguments of ``fit`` of the estimator inside, and its validation rows.
-
-    Targets of all validation rows are kept in one array, set after set, behind those
-    of the training rows: what tilts these tilts those.
-    """
+    """Arguments of ``fit`` of the estimator inside, and its validation rows."""
 
     values: dict[str, Any]
-    sets: dict[str, list[ValidationRows]]
-    single: bool = False  # whether it was one set, not a list of them
-
-    @property
-    def validation(self) -> list[ValidationRows]:
-        """All sets of validation rows."""
-        return [rows for several in self.sets.values() for rows in several]
+    validation: ValidationRows | None = None
 
     @property
     def y(self) -> Floats:
-        """The target of all validation rows."""
-        return np.concatenate([np.empty(0), *(rows.y for rows in self.validation)])
-
-    @property
-    def attributes(self) -> list[SensitiveGroups]:
-        """The groups of all validation rows."""
-        several = zip(*(rows.attributes for rows in self.validation), strict=True)
-        return [
-            replace(same[0], codes=np.concatenate([each.codes for each in same]))
-            for same in several
-        ]
+        """The target of validation rows, which stands behind that of training."""
+        return np.empty(0) if self.validation is None else self.validation.y
 
     def of_fit(self, X: Any, target: Floats, rows: Codes) -> dict[str, Any]:
         """Return the arguments of a fit to some training rows.
@@ -369,16 +356,8 @@ class FitParams:
         ``target`` is that of all training rows ``X``, and behind them of validation.
         """
         found = dict(_check_method_params(X, self.values, rows))
-        starts = np.cumsum([len(each.y) for each in self.validation])[:-1]
-        parts = iter(np.split(target[len(target) - len(self.y) :], starts))
-        for name, several in self.sets.items():
-            pairs = [(each.X, next(parts)) for each in several]
-            prefix, last = _split(name)
-            if last == "eval_set":
-                found[name] = pairs[0] if self.single else pairs
-            else:
-                both = pairs[0] if self.single else zip(*pairs, strict=True)
-                found[name], found[prefix + PAIRS[last]] = both
+        if self.validation is not None:
+            found |= self.validation.arguments(target[len(target) - len(self.y) :])
         return found
 
 
@@ -396,100 +375,68 @@ def columns_seen(X: Any, table: Table, layout: Layout) -> Any:
 
 
 def read_fit_params(
-    template: Any,
-    passed: dict[str, Any],
-    X: Any,
-    rows: TrainingRows,
-    groups: Any,
-    tilts: bool,
+    template: Any, passed: dict[str, Any], X: Any, rows: TrainingRows, tilted_by: Any
 ) -> FitParams:
     """Check what is handed on to ``template``; read validation rows as new ones.
 
-    ``tilts``: the model is refitted to tilted targets, so validation rows need
-    ``groups``, columns of X.
+    Their targets are tilted by their groups, the columns ``tilted_by`` of X, if any.
     """
-    table = open_table(X)
+    sets = {name: it for name, it in passed.items() if _last(name) in VALIDATION}
     values = {
-        name: _placed(name, value, table, rows.layout)
+        name: _placed(name, value, rows.layout) if _last(name) in POSITIONS else value
         for name, value in passed.items()
-        if _split(name)[1] not in SETS
+        if name not in sets
     }
-    kept = None if rows.kept is None else np.flatnonzero(rows.kept)
-    if kept is not None:
-        values = _check_method_params(X, values, kept)
-    if len(values) == len(passed):
-        return FitParams(values, {})
-    _refuse_sets(template, rows, tilts and groups is None)
-    known = BaseEstimator()
-    vars(known).update(feature_record(X))
-    sets, single = {}, False
-    for name, pairs in _sets(passed):
-        single = isinstance(passed[name], tuple) == (_split(name)[1] == "eval_set")
-        sets[name] = [_read_set(name, known, pair, rows, groups) for pair in pairs]
-    return FitParams(values, sets, single)
+    if rows.kept is not None:
+        values = _check_method_params(X, values, np.flatnonzero(rows.kept))
+    if not sets:
+        return FitParams(values)
+    _refuse_validation(template, rows)
+    return FitParams(values, _read_validation(sets, X, rows, tilted_by))
 
 
-def _split(name: str) -> tuple[str, str]:
-    """The steps of a pipeline that an argument goes through, and its own name."""
-    prefix, between, last = name.rpartition("__")
-    return prefix + between, last
+def _last(name: str) -> str:
+    """The name of an argument behind the steps of a pipeline that it goes through."""
+    return name.rpartition("__")[2]
 
 
-def _sets(passed: dict[str, Any]) -> Iterator[tuple[str, list[Any]]]:
-    """Return the pairs of rows and target by the name of the rows."""
-    for name, value in passed.items():
-        prefix, last = _split(name)
-        if last == "eval_set":
-            pairs = [value] if isinstance(value, tuple) else value
-            each_is = (isinstance(it, tuple) and len(it) == 2 for it in pairs)
-            if not (isinstance(pairs, list) and pairs and all(each_is)):
-                came = type(value).__name__
-                raise InputError(name, "must be (X, y) or a list of such pairs", came)
-            yield name, pairs
-        elif last in PAIRS:
-            y: Any = passed.get(prefix + PAIRS[last])
-            several = isinstance(value, tuple) and isinstance(y, tuple)
-            yield name, [*zip(value, y, strict=True)] if several else [(value, y)]
-
-
-def _refuse_sets(template: Any, rows: TrainingRows, unknown: bool) -> None:
+def _refuse_validation(template: Any, rows: TrainingRows) -> None:
     """Refuse validation rows that would not be read as those of training are."""
     many_steps = isinstance(template, Pipeline) and len(template.steps) > 1
-    wrong: Words = ""
-    cure: Words = "Let the estimator hold out training rows by itself."
+    wrong = ""
     if rows.layout.task_columns is not None:
         wrong = "is for one model, and each task has a model of its own"
-    elif unknown and rows.attributes:
-        wrong = (
-            "needs the group of each of its rows, to tilt their targets like those of "
-            "training, which came as an array"
-        )
-        cure = ("Name the groups as a column of X: ", Argument(GROUPS), ".")
     elif many_steps and getattr(template, "transform_input", None) is None:
         wrong = "would reach the last step of a pipeline without the steps before it"
-        cure = (
-            "Let the last step hold out rows by itself (early_stopping=True for "
-            "instance), or transform X before this model."
-        )
     if wrong:
+        cure = "Let the estimator hold out training rows by itself."
         raise InputError("eval_set", wrong, cure=cure)
 
 
-def _read_set(
-    name: str, known: Any, pair: tuple[Any, Any], rows: TrainingRows, groups: Any
+def _read_validation(
+    passed: dict[str, Any], X: Any, rows: TrainingRows, tilted_by: Any
 ) -> ValidationRows:
-    """Read one set: its columns are those of training."""
-    unused = () if groups is not None else rows.layout.unused
+    """Read rows whose columns are those of training."""
+    names = tuple(sorted(passed))  # that of X is first
+    pair = tuple(passed[name] for name in names)
+    if len(pair) == 1:
+        (pair,) = pair
+        pair = pair[0] if isinstance(pair, list) and len(pair) == 1 else pair
+    if not (isinstance(pair, tuple) and len(pair) == 2):
+        raise InputError(names[0], "must be one set of validation rows, (X, y)")
+    known = BaseEstimator()
+    vars(known).update(feature_record(X))
+    unused = rows.layout.unused if tilted_by is None else ()
     try:
         table = new_table(known, pair[0], unused)
         y = read_target(pair[1])
         check_lengths(table.shape[0], y=y)
-        attributes = () if groups is None else _groups_of(table, rows, groups)
+        attributes = () if tilted_by is None else _groups_of(table, rows, tilted_by)
         seen = columns_seen(pair[0], table, rows.layout)
     except (TypeError, ValueError) as error:
-        error.add_note(f"This is said of {name}.")
+        error.add_note(f"This is said of {names[0]}.")
         raise
-    return ValidationRows(seen, y, attributes)
+    return ValidationRows(names, seen, y, attributes)
 
 
 def _groups_of(
@@ -506,22 +453,20 @@ def _groups_of(
     )
 
 
-def _placed(name: str, value: Any, table: Table, layout: Layout) -> Any:
+def _placed(name: str, value: Any, layout: Layout) -> Any:
     """Positions of columns of X as positions among those that the estimator sees."""
-    whole = len(layout.predictors) == table.shape[1]
-    if whole or _split(name)[1] not in POSITIONS or isinstance(value, str):
+    if isinstance(value, str):
         return value
     places: list[Any] = np.asarray(value, dtype=object).tolist()
-    lost = [j for j in places if isinstance(j, Integral) and j not in layout.predictors]
+    seen = {j: place for place, j in enumerate(layout.predictors)}
+    lost = [j for j in places if isinstance(j, Integral) and j not in seen]
     if lost:
         raise InputError(
             name,
             f"names columns of X that the estimator does not see: {listed(lost)}",
             cure="Leave out the columns of tasks and groups.",
         )
-    return [
-        layout.predictors.index(j) if isinstance(j, Integral) else j for j in places
-    ]
+    return [seen.get(j, j) for j in places]
 
 
 # The search for the tilt
@@ -552,14 +497,11 @@ class Target:
         standard /= unit
         groups = groups_of(rows.attributes, weights)
         demands = [Demand(it.on(standard, own), own) for it in asked for own in groups]
-        beside = passed.attributes if passed.sets else ()
-        masks = [(mask, each.known) for each in beside for mask in each.masks()]
-        directions = [
-            np.append(each.direction(), _beside(each, *masks[i % len(groups)]))
-            if masks
-            else each.direction()
-            for i, each in enumerate(demands)
-        ]
+        directions = [each.direction() for each in demands]
+        if demands and passed.validation is not None:
+            others = _validation_groups(passed.validation) * len(asked)
+            both = zip(demands, directions, others, strict=True)
+            directions = [np.append(g, _beside(demand, it)) for demand, g, it in both]
         return cls(
             standard,
             unit,
@@ -600,7 +542,19 @@ class Target:
         return Curve(c, (s * E) @ r, (s * E) @ E.T, constant)
 
 
-def _beside(demand: Demand, in_a: Bools, known: Bools | None) -> Floats:
+def _validation_groups(rows: ValidationRows) -> list[Groups]:
+    """What is balanced in validation rows, as `groups_of` those of training."""
+    if not rows.attributes:
+        raise InputError(
+            "eval_set",
+            "needs the group of each of its rows, to tilt their targets like those of "
+            "training, which came as an array",
+            cure=("Name the groups as a column of X: ", Argument(GROUPS), "."),
+        )
+    return groups_of(rows.attributes, None)
+
+
+def _beside(demand: Demand, groups: Groups) -> Floats:
     """The direction of validation rows: that of their group in training."""
     of_a, of_b = demand.levels()
     if not np.isin(demand.direction(), (of_a, of_b, 0.0)).all():
@@ -610,8 +564,7 @@ def _beside(demand: Demand, in_a: Bools, known: Bools | None) -> Floats:
             "different amounts, so it is not known how to move validation rows",
             cure="Leave it out: many estimators hold out training rows themselves.",
         )
-    found = np.where(in_a, of_a, of_b)
-    return found if known is None else np.where(known, found, 0.0)
+    return groups.of_known(np.where(groups.in_a, of_a, of_b))
 
 
 @dataclass(frozen=True)
