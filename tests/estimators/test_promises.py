@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from problems import PENALTIES, of_dataset
+from problems import PENALTIES, make_penalty, of_dataset
 from rankfair import RankFairRegressor, projections
 from rankfair.constraints import Rank
 from rankfair.core.problem import Groups
@@ -15,7 +15,6 @@ from rankfair.datasets.income import load_income
 from rankfair.datasets.synthetic import make_biased_tasks
 from rankfair.datasets.wine import load_wine
 from rankfair.metrics import rank_auc, rmse
-from rankfair.penalties import make_penalty
 from rankfair.solvers import NCADMM
 from rankfair.solvers.base import Request
 from rankfair.solvers.counted import Demand

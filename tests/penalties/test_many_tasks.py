@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from rankfair.penalties import make_penalty
+from problems import make_penalty
 from rankfair.penalties.base import eigen, tridiagonal
 from rankfair.penalties.task import ManyTasksFactor, TaskFactor
 

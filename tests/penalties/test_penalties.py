@@ -2,7 +2,7 @@ import cvxpy as cp
 import numpy as np
 import pytest
 
-from rankfair.penalties import make_penalty
+from problems import make_penalty
 
 NAMES = ["ridge", "task", "feature", "shared"]
 GAP = 1e-6

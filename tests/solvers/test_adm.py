@@ -1,9 +1,8 @@
 import numpy as np
 import pytest
 
-from problems import biased, predictions
+from problems import biased, make_penalty, predictions
 from rankfair.constraints import Mean, Residual
-from rankfair.penalties import make_penalty
 from rankfair.solvers.admm import ADM
 from rankfair.solvers.base import Status
 from rankfair.solvers.counted import Demand

@@ -26,7 +26,6 @@ from rankfair.constraints import (
     CONSTRAINTS,
     SIDES,
     main_and_beside,
-    make_constraint,
     refuse_upper,
 )
 from rankfair.constraints.base import Constraint
@@ -68,10 +67,10 @@ from rankfair.input.training import (
     read_new,
     refuse_unseen_tasks,
 )
-from rankfair.penalties import PENALTIES, make_penalty
+from rankfair.penalties import PENALTIES
 from rankfair.penalties.base import Penalty
 from rankfair.penalties.pool import Pool
-from rankfair.solvers import SOLVERS, Solver, make_solver
+from rankfair.solvers import SOLVERS, Solver
 from rankfair.solvers.admm import NCADMM, Paper, only_rank
 from rankfair.solvers.base import Request, Step
 from rankfair.solvers.tilt import Tilt
@@ -344,9 +343,9 @@ class TaskRegressor(LinearSettings, FittedRegressor, ABC):
         check_settings(self)
         return check_penalty(self)
 
-    def _problem(self, rows: TrainingRows) -> Problem:
-        n_tasks, copies = len(rows.layout.tasks), make_penalty(self.penalty).copies
-        check_room(n_tasks, rows.X.shape[1], copies)
+    def _problem(self, rows: TrainingRows, penalty: Penalty) -> Problem:
+        n_tasks = len(rows.layout.tasks)
+        check_room(n_tasks, rows.X.shape[1], penalty.copies)
         return Problem.from_rows(
             rows.X,
             rows.y,
@@ -463,11 +462,11 @@ def read_settings(model: Any) -> FairSettings:
     """Check the settings of a `RankFairRegressor`."""
     check_settings(model)
     asked = read_constraints(model)
-    if not hasattr(model.solver, "solve"):
-        check_choice("solver", model.solver, SOLVERS)
-    given = ("count", "direction", "max_iter", "tol", "random_state")
-    settings = {name: getattr(model, name) for name in given}
-    solver = make_solver(model.solver, **settings)
+    solver = model.solver
+    if not hasattr(solver, "solve"):
+        check_choice("solver", solver, SOLVERS)
+        kind: Any = SOLVERS[solver]
+        solver = kind(**{name: getattr(model, name) for name in kind.given})
     request = check_penalty(model, "task" if isinstance(solver, Paper) else "pool")
     _check_together(model, solver, request, asked)
     return FairSettings(request, asked, solver)
@@ -505,10 +504,10 @@ def _request(penalty: Any, beta: Any) -> Request:
     check_choice("penalty", penalty, PENALTIES)
     if isinstance(beta, str):
         check_choice("beta", beta, ("auto",))
-        return Request(make_penalty(penalty))
+        return Request(PENALTIES[penalty]())
     if np.ndim(beta) == 0:
         given = check_number("beta", beta, 0.0)
-        return Request(make_penalty(penalty, given), given, fixed=penalty != "pool")
+        return Request(PENALTIES[penalty](given), given, fixed=penalty != "pool")
     if penalty != "pool" or len(beta) != 3:
         named = Argument("penalty", "pool")
         raise InputError(
@@ -524,17 +523,21 @@ def read_constraints(model: Any) -> tuple[Constraint, ...]:
     """Return the constraints asked for, the one that is counted first."""
     constraints = []
     for name, width in _named_constraints(model.constraints, model.epsilon):
-        if not isinstance(name, Constraint):
-            check_choice("constraints", name, CONSTRAINTS)
-        kind = type(name) if isinstance(name, Constraint) else CONSTRAINTS[name]
+        if isinstance(name, Constraint):
+            constraints.append(name)
+            continue
+        check_choice("constraints", name, CONSTRAINTS)
+        kind = CONSTRAINTS[name]
         epsilon = check_number("epsilon", width, 0.0, kind.widest)
-        constraints.append(make_constraint(name, epsilon, model.side))
+        constraints.append(kind(epsilon, model.side))
     kinds = [name_of(each) for each in constraints]
     for own in kinds:
         if kinds.count(own) > 1:
             times = f"names {shown(own)} {kinds.count(own)} times"
             raise InputError("constraints", times, cure="Once is enough.")
-    constraint, beside = main_and_beside(constraints)
+    constraint, beside = constraints[0], tuple[Constraint, ...]()
+    if len(constraints) > 1:
+        constraint, beside = main_and_beside(constraints)
     if constraint.two_groups_only and constraint.side == "upper":
         raise InputError(
             "side",

@@ -96,7 +96,7 @@ class _Baseline(ColumnSettings, TaskRegressor):
             sensitive_features=sensitive_features,
             sample_weight=sample_weight,
         )
-        progress, problem = Progress(self), self._problem(rows)
+        progress, problem = Progress(self), self._problem(rows, request.penalty)
         penalty = request.of_targets(problem, *problem.sums(()))[0]
         solution, own = self._solve(rows, problem, penalty)
         fitted = {

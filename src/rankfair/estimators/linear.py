@@ -431,7 +431,8 @@ class RankFairRegressor(FairRegressor):
         progress = Progress(self)
         if rows.in_a is None:
             settings = settings._replace(constraints=())
-            solution = unconstrained(self._problem(rows), settings.request)
+            request = settings.request
+            solution = unconstrained(self._problem(rows, request.penalty), request)
         else:
             check_groups(self, settings, rows)
             solution = self._solve(rows, settings, progress)
@@ -444,7 +445,7 @@ class RankFairRegressor(FairRegressor):
     ) -> Solution:
         """Solve for the groups of all rows, or for those of each task."""
         request, constraints, solver = settings
-        problem = self._problem(rows)
+        problem = self._problem(rows, request.penalty)
         request = _exempting(request, rows.group_predictors)
         if self.scope == "global":
             demands = _demands(rows, problem, constraints)
@@ -696,7 +697,7 @@ class MultiTaskRegressor(TaskRegressor):
             X, y, Columns(self.tasks), tasks=tasks, sample_weight=sample_weight
         )
         progress = Progress(self)
-        solution = unconstrained(self._problem(rows), request)
+        solution = unconstrained(self._problem(rows, request.penalty), request)
         fitted = linear_attributes(solution, rows, X)
         progress.close(fitted)
         self._store(fitted)
