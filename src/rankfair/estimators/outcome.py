@@ -105,37 +105,18 @@ def finish(
     ``auc`` is that of two groups in training rows that are not in memory.
     """
     asked, values = settings.constraints, solution.values
-    fitted = fitted_attributes(model, settings, solution, rows, X, auc)
-    advice = other_ways(solution, asked, model.blind)
-    notes += not_reached(solution.status, values, asked, rows.attributes, advice)
-    notes += outside_in_tasks(solution, rows)
-    progress.close(fitted)
-    model._store(fitted)
-    tell(notes, depth=2 if isinstance(X, Named) else 1)
-
-
-def fitted_attributes(
-    model: Any,
-    settings: FairSettings,
-    solution: Solution,
-    rows: TrainingRows,
-    X: Any,
-    auc: float | None,
-) -> dict[str, Any]:
-    """Return all attributes of a fitted `RankFairRegressor`."""
-    asked = settings.constraints
-    linear = solution.coef, solution.intercept, solution.resolution
-    if auc is not None:
-        aucs = pair_attributes(auc, rows.attributes[0].labels)
-    else:
+    if auc is None:
+        linear = solution.coef, solution.intercept, solution.resolution
         aucs = auc_attributes(rows, linear_predict(rows.X, rows.codes, *linear))
+    else:
+        aucs = pair_attributes(auc, rows.attributes[0].labels)
     multiplier = max(solution.multipliers, key=abs, default=math.nan)
-    return {
+    fitted = {
         **linear_attributes(solution, rows, X),
         **group_attributes(model, rows),
         **aucs,
         "status_": str(solution.status),
-        "constraint_values_": farthest_values(solution.values, asked),
+        "constraint_values_": farthest_values(values, asked),
         "loo_auc_": max(solution.left_out_aucs, key=_off_half, default=math.nan),
         "proxy_auc_": max((0.5, *solution.proxy_aucs)) if asked else math.nan,
         "multiplier_": 0.0 if solution.status is Status.INACTIVE else multiplier,
@@ -143,6 +124,12 @@ def fitted_attributes(
         **_task_attributes(solution, rows),
         "trace_": [(step.objective, step.auc) for step in solution.trace],
     }
+    advice = other_ways(solution, asked, model.blind)
+    notes += not_reached(solution.status, values, asked, rows.attributes, advice)
+    notes += outside_in_tasks(solution, rows)
+    progress.close(fitted)
+    model._store(fitted)
+    tell(notes, depth=2 if isinstance(X, Named) else 1)
 
 
 def group_attributes(model: Any, rows: TrainingRows) -> dict[str, Any]:
