@@ -6,7 +6,6 @@ from sklearn.model_selection import KFold
 
 from rankfair import RankFairRegressor, RankFairRegressorCV
 from rankfair.datasets.synthetic import make_biased_tasks
-from rankfair.penalties import Ridge as RidgePenalty
 
 DATA = make_biased_tasks(6, 30, random_state=1)
 FRAME, Y = DATA.frame, DATA.target
@@ -38,21 +37,11 @@ def test_beta_is_the_one_with_the_least_held_out_error():
     assert model.cv_results_["mse"] == pytest.approx(by_hand.mean(axis=1))
     assert model.beta_ == BETAS[int(np.argmin(by_hand.mean(axis=1)))]
     assert model.best_score_ == pytest.approx(-by_hand.mean(axis=1).min())
-    assert model.penalty_ == "pool"
     # The last fit is a plain one with what was chosen.
     plain = RankFairRegressor(0.01, beta=model.beta_, **COLUMNS).fit(FRAME, Y)
     assert (model.predict(FRAME) == plain.predict(FRAME)).all()
     assert all(hasattr(model, it) for it in vars(plain) if it.endswith("_"))
     assert model.score(FRAME, Y) == plain.score(FRAME, Y)
-
-
-def test_a_penalty_that_is_an_object_brings_its_own_beta():
-    model = chosen(penalties=["task", RidgePenalty(5.0)], betas=BETAS)
-    assert model.cv_results_["beta"] == [*BETAS, 5.0]
-    alone = chosen(penalties=[RidgePenalty(5.0)], betas=BETAS)
-    named = chosen(penalties=["ridge"], betas=[5.0])
-    assert alone.beta_ == named.beta_ == 5.0
-    assert alone.best_score_ == named.best_score_
 
 
 @pytest.mark.filterwarnings("ignore:the predictors tell the groups:UserWarning")
@@ -79,8 +68,8 @@ def test_whole_weights_are_repeated_rows():
 def test_settings_are_those_of_the_regressor():
     ours = RankFairRegressorCV().get_params()
     theirs = RankFairRegressor().get_params()
-    assert {*theirs} - {*ours} == {"beta", "penalty"}
-    assert {*ours} - {*theirs} == {"betas", "penalties", "cv", "n_jobs"}
+    assert {*theirs} - {*ours} == {"beta"}
+    assert {*ours} - {*theirs} == {"betas", "cv", "n_jobs"}
     assert all(ours[name] == theirs[name] for name in {*ours} & {*theirs})
 
 
@@ -96,7 +85,7 @@ def test_only_the_last_fit_warns():
         ({"betas": 1.0}, "betas must be a list of values to try; got 1.0"),
         ({"betas": [-1.0]}, "each of betas must be a number ≥ 0; got -1.0"),
         ({"epsilon": 0.7}, r"epsilon must be a number in \[0, 0.5\]; got 0.7"),
-        ({"penalties": ["taks"]}, 'penalty must be one of .* Did you mean "task"'),
+        ({"penalty": "taks"}, 'penalty must be one of .* Did you mean "task"'),
         ({"cv": 1}, "cv must be a whole number ≥ 2"),
         ({"cv": []}, "cv holds out no row that counts"),
         ({"epsilon": [0.1, 0.2]}, "epsilon must be one number"),
@@ -127,7 +116,7 @@ def test_a_group_of_one_row_is_never_held_out():
 @pytest.mark.parametrize("power", [300, -100])
 def test_what_is_chosen_does_not_depend_on_the_unit_of_y(power):
     settings = {"betas": [1e4, 0.1], "cv": FOLDS}
-    model = RankFairRegressorCV(**settings, penalties=["ridge"], **COLUMNS)
+    model = RankFairRegressorCV(**settings, penalty="ridge", **COLUMNS)
     plain, unit = clone(model).fit(FRAME, Y), 2.0**power
     other = clone(model).fit(FRAME, Y * unit)
     assert other.beta_ == plain.beta_ == 0.1

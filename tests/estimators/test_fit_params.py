@@ -146,9 +146,6 @@ def test_what_cannot_be_handed_on_is_refused():
     pipe = clone(model).set_params(estimator=make_pipeline(StandardScaler(), Told()))
     said = sentence(pipe.fit, rows, Y, told__eval_set=(rows, Y))
     assert "without the steps before it" in said
-    model.set_params(tasks="town")
-    said = sentence(model.fit, rows, Y, eval_set=(rows, Y))
-    assert "each task has a model of its own" in said
     known = RankFairPostprocessor(Told().fit(X, Y), sensitive_features=3, prefit=True)
     assert "eval_set is for a fit" in sentence(known.fit, X, Y, eval_set=[(X, Y)])
 

@@ -164,6 +164,7 @@ def test_score_is_r2():
     model, w = fair().fit(FRAME, Y), np.random.default_rng(8).random(N)
     weighted = r2_score(Y, model.predict(FRAME), sample_weight=w)
     assert model.score(FRAME, Y, w) == pytest.approx(weighted)
+    assert "y holds text" in sentence(model.score, FRAME, Y.astype(str))
     by_array = MultiTaskRegressor().fit(NUMBERS, Y, tasks=TASK)
     assert by_array.score(NUMBERS, Y, tasks=TASK, sample_weight=w) > 0
 

@@ -39,8 +39,7 @@ MODELS = {
     "boosting": TiltedRegressor(
         HistGradientBoostingRegressor(max_iter=5, random_state=0),
         0.1,
-        tasks="school",
-        sensitive_features="sex",
+        sensitive_features=["school", "sex"],
         cv=None,
     ),
     "mapped": RankFairPostprocessor(

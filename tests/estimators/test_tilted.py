@@ -25,7 +25,6 @@ from far_apart import (
     NUMBERS,
     PAIR,
     SEX,
-    TASK,
     TREES,
     N,
     Slow,
@@ -293,30 +292,7 @@ def test_a_band_of_one_side():
     assert abs(below.rank_auc_ - 0.5) <= PAIR
 
 
-# Tasks and folds
-
-
-def test_one_model_a_task():
-    rows = FRAME.assign(task=TASK, sex=IN_A)
-    settings = {"epsilon": 0.02, "sensitive_features": "sex", "tasks": "task"}
-    model = TiltedRegressor(Ridge(1.0), cv=None, **settings).fit(rows, Y)
-    assert [one.n_features_in_ for one in model.estimator_] == [3, 3]
-    assert model.tasks_.tolist() == ["n", "s"]
-    assert auc_of(model, rows) == model.rank_auc_
-    reference = RankFairRegressor(
-        penalty="ridge", beta=1.0, standardize=False, count="train", **settings
-    ).fit(rows, Y)
-    np.testing.assert_allclose(model.predict(rows), reference.predict(rows), atol=1e-2)
-    told = sentence(model.predict, rows.assign(task=["n"] * (N - 1) + ["w"]))
-    assert told.startswith('tasks has labels not seen in training: "w" (1 row)')
-    # Folds leave no task out.
-    task = np.repeat(["a", "b", "c", "d"], [2, 2, 60, 236])
-    arrays = fair(cv=5).fit(X, Y, tasks=task)
-    assert arrays.status_ == "satisfied"
-    assert "tasks is missing" in sentence(arrays.predict, X)
-    task[0] = "z"
-    told = sentence(fair(cv=5).fit, X, Y, tasks=task)
-    assert told.startswith('cv holds out all rows of tasks at once: "a".')
+# Folds
 
 
 def test_no_gap_of_one_sign_is_left_on_held_out_rows():
@@ -455,8 +431,6 @@ def test_bad_rows_are_named():
     assert "got 3 groups" in sentence(upper.fit, three.X, three.Y)
     with pytest.warns(UserWarning, match="not taken by KNeighborsRegressor.fit"):
         fair(KNeighborsRegressor(), 0.1).fit(X, Y, sample_weight=1 + IN_A)
-    tree = fair(DecisionTreeRegressor(max_depth=2), 0.5).fit(X, Y)
-    assert "fitted without tasks" in sentence(tree.predict, X, tasks=TASK)
 
 
 @pytest.mark.parametrize(
@@ -471,8 +445,7 @@ def test_predictions_that_are_no_numbers_are_refused(predicted, told):
         def predict(self, X):
             return predicted(X)
 
-    for tasks in (None, TASK):
-        assert told in sentence(fair(Odd()).fit, X, Y, tasks=tasks)
+    assert told in sentence(fair(Odd()).fit, X, Y)
 
 
 @pytest.mark.parametrize("kind", [TiltedRegressor, RankFairPostprocessor])

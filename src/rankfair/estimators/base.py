@@ -7,7 +7,6 @@ interrupted fit leaves a new estimator unfitted and an old one as it was.
 
 from __future__ import annotations
 
-import math
 import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
@@ -19,7 +18,6 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.metrics import r2_score
-from sklearn.utils import estimator_html_repr
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from rankfair.constraints import (
@@ -100,7 +98,6 @@ class ColumnSettings:
 class BandSettings(ColumnSettings):
     """What is to be equal between groups, and how these are read."""
 
-    tasks: Any = None
     intersect: bool = False
     bins: int | None = None
     constraints: Any = "rank"
@@ -137,51 +134,6 @@ class FittedRegressor(RegressorMixin, BaseEstimator):
         """Replace all fitted attributes."""
         self.__dict__.pop("feature_names_in_", None)
         self.__dict__.update(fitted)
-
-    def _repr_html_inner(self) -> str:
-        """Return scikit-learn's diagram, and below it what the fit came to."""
-        found: str = estimator_html_repr(self)
-        if not hasattr(self, "status_"):
-            return found
-        off = abs(getattr(self, "rank_auc_", math.nan) - 0.5)
-        gap = "" if math.isnan(off) else f", |AUC − 1/2| = {off:.4f}"
-        return f"{found}<p>{self.status_}{gap}</p>"
-
-    def _repr_mimebundle_(self, **options: Any) -> dict[str, str]:
-        bundle: dict[str, str] = super()._repr_mimebundle_(**options)
-        if "text/html" in bundle:
-            bundle["text/html"] = self._repr_html_inner()
-        return bundle
-
-    def score(
-        self, X: Any, y: Any, sample_weight: Any = None, *, tasks: Any = None
-    ) -> float:
-        """Return R², the share of the target's variance that predictions explain.
-
-        Parameters
-        ----------
-        X : array-like or data frame of shape (N, `n_features_in_`)
-            Rows with the columns of training.
-        y : array-like of shape (N,)
-            What was observed.
-        sample_weight : array-like of shape (N,), optional
-            Weights of the rows.
-        tasks : array-like of shape (N,), optional
-            The task of each row, if `fit` got them as an array.
-
-        Returns
-        -------
-        float
-            1 at best.
-
-        Examples
-        --------
-        >>> from rankfair import MultiTaskRegressor
-        >>> model = MultiTaskRegressor(beta=0.0).fit([[0.0], [1.0], [2.0]], [1, 3, 5])
-        >>> round(model.score([[0.0], [1.0]], [1, 3]), 6)
-        1.0
-        """
-        return r_squared(y, self.predict(X, tasks=tasks), sample_weight)
 
 
 class GroupLabels(ColumnSettings, FittedRegressor):
@@ -326,6 +278,36 @@ class TaskRegressor(LinearSettings, FittedRegressor, ABC):
         with np.errstate(over="ignore", invalid="ignore"):
             m = linear_predict(rows, codes, coef, intercept, self.resolution_)
             return finite_predictions(m)
+
+    def score(
+        self, X: Any, y: Any, sample_weight: Any = None, *, tasks: Any = None
+    ) -> float:
+        """Return R², the share of the target's variance that predictions explain.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (N, `n_features_in_`)
+            Rows with the columns of training.
+        y : array-like of shape (N,)
+            What was observed.
+        sample_weight : array-like of shape (N,), optional
+            Weights of the rows.
+        tasks : array-like of shape (N,), optional
+            The task of each row, if `fit` got them as an array.
+
+        Returns
+        -------
+        float
+            1 at best.
+
+        Examples
+        --------
+        >>> from rankfair import MultiTaskRegressor
+        >>> model = MultiTaskRegressor(beta=0.0).fit([[0.0], [1.0], [2.0]], [1, 3, 5])
+        >>> round(model.score([[0.0], [1.0]], [1, 3]), 6)
+        1.0
+        """
+        return r_squared(y, self.predict(X, tasks=tasks), sample_weight)
 
     def state_without_rows(self) -> dict[str, Any]:
         """Return all attributes for a file: nothing in them is of a single row."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,20 +14,20 @@ from rankfair.estimators.base import check_settings
 from rankfair.estimators.linear import FairRegressor, RankFairRegressor
 from rankfair.estimators.tilted import check_unit
 from rankfair.input.arrays import Codes, Floats
-from rankfair.input.errors import check_number, values_to_try
+from rankfair.input.errors import check_choice, check_number, values_to_try
 from rankfair.input.folds import Folds, make_folds, take_rows
 from rankfair.input.frames import open_table
 from rankfair.input.groups import SensitiveFeatures, label_table
 from rankfair.input.training import Columns, read_given
-from rankfair.penalties.base import Penalty
+from rankfair.penalties import PENALTIES, PenaltyName
 
 
 @dataclass(eq=False, repr=False)
 class RankFairRegressorCV(FairRegressor):
-    """`RankFairRegressor` with β, and if asked the penalty, by cross-validation.
+    """`RankFairRegressor` with β by cross-validation.
 
-    Every candidate is fitted with its constraint on part of the rows and judged by its
-    mean squared error on the rest.  The best is fitted again on all rows.
+    Every β is fitted with the constraint on part of the rows and judged by its mean
+    squared error on the rest.  The best is fitted again on all rows.
 
     Parameters
     ----------
@@ -35,14 +35,11 @@ class RankFairRegressorCV(FairRegressor):
         Weights of the penalty to try.
     epsilon : float or list of float, default=0.01
         Half width of the band, as in `RankFairRegressor`.
-    penalties : sequence of {"pool", "task", "feature", "shared", "ridge"} or \
-            Penalty, default=("pool",)
-        Penalties to try; an object brings its own β.
     cv : int, splitter or iterable of (train, test), default=5
         How many folds.  They are made within tasks, so that every task and group keeps
         rows to learn from; the only row of a task or a group is always learnt from.
     tasks, sensitive_features, blind, intersect, bins, constraints, scope, side, \
-count, direction, solver, standardize, unseen, max_iter, tol, verbose
+penalty, count, direction, solver, standardize, unseen, max_iter, tol, verbose
         As in `RankFairRegressor`.
     random_state : int, Generator or None, default=None
         Seed of the folds, and of solvers that start at random.
@@ -54,13 +51,11 @@ count, direction, solver, standardize, unseen, max_iter, tol, verbose
     ----------
     beta_ : float or tuple of float
         The β chosen, or the numbers that "auto" came to.
-    penalty_ : str or Penalty
-        The penalty chosen.
     best_score_ : float
         Less the held-out mean squared error of what was chosen.
     cv_results_ : dict
-        A value for each candidate: "penalty", "beta", "mse" (over all rows held out),
-        and "split_mse", of shape (candidates, folds).
+        A value for each β: "beta", "mse" (over all rows held out), and "split_mse", of
+        shape (betas, folds).
     estimator_ : RankFairRegressor
         The last fit; all its fitted attributes are here as well.
 
@@ -87,7 +82,7 @@ count, direction, solver, standardize, unseen, max_iter, tol, verbose
     betas: Any = ("auto", 1.0, 10.0, 100.0, 1000.0)
     _: KW_ONLY
     epsilon: Any = 0.01
-    penalties: Any = ("pool",)
+    penalty: PenaltyName = "pool"
     cv: Any = 5
     n_jobs: int | None = None
 
@@ -130,18 +125,21 @@ count, direction, solver, standardize, unseen, max_iter, tol, verbose
         >>> model.fit(X, X[:, 0] + z, sensitive_features=z).beta_
         0.1
         """
-        candidates = self._candidates()
+        betas = [
+            beta if beta == "auto" else check_number("each of betas", beta, 0.0)
+            for beta in values_to_try("betas", self.betas)
+        ]
         check_settings(self)
+        check_choice("penalty", self.penalty, PENALTIES)  # objects bring their own β
         rows = _Trials.of(self, X, y, tasks, sensitive_features, sample_weight)
         with warnings.catch_warnings():
             # What is chosen is fitted once more, and warns then.
             warnings.simplefilter("ignore", UserWarning)
-            fits = (delayed(rows.errors)(self._settings(each)) for each in candidates)
+            fits = (delayed(rows.errors)(self._regressor(beta)) for beta in betas)
             errors = np.array(Parallel(n_jobs=self.n_jobs)(fits))
-        results = rows.results(candidates, errors)
-        chosen = int(np.argmin(results["mse"]))
-        best = candidates[chosen]
-        model = self._settings(best).fit(
+        mse = errors @ rows.shares()
+        best = int(np.argmin(mse))
+        model = self._regressor(betas[best]).fit(
             X,
             y,
             tasks=tasks,
@@ -151,39 +149,19 @@ count, direction, solver, standardize, unseen, max_iter, tol, verbose
         settings = model.get_params(deep=False)
         fitted = {name: it for name, it in vars(model).items() if name not in settings}
         fitted |= {
-            "beta_": model.beta_ if best.beta == "auto" else best.beta,
-            "penalty_": best.penalty,
-            "best_score_": -float(results["mse"][chosen]),
-            "cv_results_": results,
+            "beta_": model.beta_ if betas[best] == "auto" else betas[best],
+            "best_score_": -float(mse[best]),
+            "cv_results_": {"beta": betas, "mse": mse, "split_mse": errors},
             "estimator_": model,
         }
         self._store(fitted)
         return self
 
-    def _candidates(self) -> list[_Candidate]:
-        """Check what is to be tried; a penalty that is an object brings its own β."""
-        betas = [
-            beta if beta == "auto" else check_number("each of betas", beta, 0.0)
-            for beta in values_to_try("betas", self.betas)
-        ]
-        return [
-            _Candidate(penalty, beta)
-            for penalty in values_to_try("penalties", self.penalties)
-            for beta in ([penalty.beta] if isinstance(penalty, Penalty) else betas)
-        ]
-
-    def _settings(self, candidate: _Candidate) -> RankFairRegressor:
+    def _regressor(self, beta: Any) -> RankFairRegressor:
         own = self.get_params(deep=False)
-        for name in ("betas", "penalties", "cv", "n_jobs"):
+        for name in ("betas", "cv", "n_jobs"):
             del own[name]
-        return RankFairRegressor(**{**own, **candidate._asdict()})
-
-
-class _Candidate(NamedTuple):
-    """Settings that are tried."""
-
-    penalty: Any
-    beta: Any
+        return RankFairRegressor(**own, beta=beta)
 
 
 @dataclass(frozen=True)
@@ -240,13 +218,9 @@ class _Trials:
         weights = None if self.weights is None else self.weights[test]
         return float(np.average(off * off, weights=weights))
 
-    def results(self, candidates: list[_Candidate], errors: Floats) -> dict[str, Any]:
-        """Return ``cv_results_``."""
+    def shares(self) -> Floats:
+        """Return how much of all weight that is held out each fold holds out."""
         w = np.ones(len(self.y)) if self.weights is None else self.weights
         by_fold = np.array([w[test].sum() for _, test in self.folds])
-        return {
-            "penalty": [each.penalty for each in candidates],
-            "beta": [each.beta for each in candidates],
-            "mse": errors @ by_fold / by_fold.sum(),
-            "split_mse": errors,
-        }
+        found: Floats = by_fold / by_fold.sum()
+        return found

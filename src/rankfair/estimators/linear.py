@@ -111,7 +111,6 @@ class FairRegressor(TiltSettings, GroupLabels, TaskRegressor):
     task_status_: NDArray[Any] | None
     unbalanced_tasks_: dict[Any, Any] | None
     # Of a search.
-    penalty_: str | Penalty
     best_score_: float
     cv_results_: dict[str, Any]
 

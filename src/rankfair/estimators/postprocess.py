@@ -355,7 +355,7 @@ class RankFairPostprocessor(MetaRegressor):
         knots = self.maps_[label]
         return between(knots, m) if self._straight else nearest(knots, m)
 
-    def score(  # type: ignore[override]
+    def score(
         self,
         X: Any,
         y: Any,
@@ -446,9 +446,9 @@ class RankFairPostprocessor(MetaRegressor):
                 check_is_fitted(self.estimator, msg=NOT_FITTED)
             return self.estimator, predictions_of(self.estimator, rows.X)
         y = np.append(rows.y, refits.passed.y)
-        models, whole = refits.whole(y)
+        model, whole = refits.whole(y)
         if refits.folds is None:
-            return models[0], whole
+            return model, whole
         codes, weights = rows.attributes[0].codes, rows.weights
 
         def predicted(train: Codes, test: Codes) -> Floats:
@@ -457,13 +457,13 @@ class RankFairPostprocessor(MetaRegressor):
             A fit to fewer rows may shrink more.  The rows that both fits learnt from
             tell how far it puts each group from where the fit to all rows does.
             """
-            fold = refits.models(y, train)
+            fold = refits.model(y, train)
             off = whole[train] - refits.predict(fold, train)
             own = None if weights is None else weights[train]
             steps = group_means(off, codes[train], own, int(codes.max()) + 1)
             return refits.predict(fold, test) + steps[codes[test]]
 
-        return models[0], out_of_fold(len(rows.y), refits.folds, predicted, self.n_jobs)
+        return model, out_of_fold(len(rows.y), refits.folds, predicted, self.n_jobs)
 
     def _new_codes(self, table: Table, passed: Any) -> Codes | None:
         """Return the group of each new row, −1 if it is not known; refuse others."""

@@ -13,7 +13,7 @@ from dataclasses import KW_ONLY, dataclass, replace
 from functools import cached_property
 from inspect import Parameter, signature
 from numbers import Integral
-from typing import Any, ClassVar, TypeAlias
+from typing import Any, ClassVar
 
 import narwhals as nw
 import numpy as np
@@ -65,14 +65,12 @@ from rankfair.input.frames import (
     finite_predictions,
     known_codes,
     read_target,
-    refuse_unseen,
 )
 from rankfair.input.groups import GROUPS, SensitiveGroups, group_labels, label_source
 from rankfair.input.training import (
     Layout,
     TrainingRows,
     feature_record,
-    read_new,
     read_training,
 )
 from rankfair.solvers.base import OnStep, Status, Step, noted_in
@@ -86,8 +84,6 @@ POSITIONS = ("categorical_feature", "cat_features")
 REFITS = 4  # to tilted targets, at most; one or two are the rule
 MARGIN = 0.005  # of a shown value: how far inside a band refits are aimed at
 USELESS = 0.99  # of the squared error of one constant: a model that is as bad
-
-Models: TypeAlias = list[Any]
 
 
 @dataclass(eq=False, repr=False)
@@ -117,9 +113,7 @@ class MetaRegressor(MetaEstimatorMixin, GroupLabels):
 
     def _inside(self, X: Any) -> tuple[Any, Any]:
         """An estimator, which may know the task columns of X, and what it sees."""
-        models = self.estimator_
-        first = models[0] if isinstance(models, list) else models
-        return first, self._read_new(X)[1]
+        return self.estimator_, self._read_new(X)[1]
 
     def _refits(
         self, X: Any, rows: TrainingRows, fit_params: dict[str, Any], tilts: bool
@@ -129,7 +123,11 @@ class MetaRegressor(MetaEstimatorMixin, GroupLabels):
         template = seeded(self.estimator, rng) if tilts else self.estimator
         tilted_by = self.sensitive_features if tilts and rows.attributes else None
         passed = read_fit_params(template, fit_params, X, rows, tilted_by)
-        folds = folds_of(rows, self.cv, rng)
+        folds = None
+        if self.cv is not None and rows.attributes:
+            groups = np.column_stack([each.codes for each in rows.attributes])
+            given = self.cv, rows.codes, groups, rng
+            folds = make_folds(*given, X=rows.X, y=rows.y, every_row=True)
         return EstimatorRefits(template, rows, folds, passed, self.n_jobs)
 
     @contextmanager
@@ -185,44 +183,37 @@ class EstimatorRefits:
     passed: FitParams
     n_jobs: int | None = None  # folds at once
 
-    def whole(self, target: Floats) -> tuple[Models, Floats]:
-        """The models of all rows, and their predictions."""
-        every = np.arange(len(self.rows.codes))
-        models = self.models(target, every)
-        return models, self.predict(models, every)
+    def whole(self, target: Floats) -> tuple[Any, Floats]:
+        """The model of all rows, and their predictions."""
+        every = np.arange(len(self.rows.y))
+        model = self.model(target, every)
+        return model, self.predict(model, every)
 
-    def counted(self, target: Floats) -> tuple[Models, Floats]:
+    def counted(self, target: Floats) -> tuple[Any, Floats]:
         """The same, or with folds the predictions out of fold alone."""
         if self.folds is None:
             return self.whole(target)
 
         def predicted(train: Codes, test: Codes) -> Floats:
-            return self.predict(self.models(target, train), test)
+            return self.predict(self.model(target, train), test)
 
-        m = out_of_fold(len(self.rows.codes), self.folds, predicted, self.n_jobs)
-        return [], m
+        m = out_of_fold(len(self.rows.y), self.folds, predicted, self.n_jobs)
+        return None, m
 
-    def models(self, target: Floats, rows: Codes) -> Models:
-        """The model of each task, fitted to some rows."""
-        codes, n_tasks = self.rows.codes[rows], len(self.rows.layout.tasks)
-        order = np.argsort(codes, kind="stable")
-        ends = np.searchsorted(codes[order], np.arange(1, n_tasks))
-        return [self._model(target, own) for own in np.split(rows[order], ends)]
-
-    def _model(self, target: Floats, rows: Codes) -> Any:
-        """A clone fitted to a target, with weights if it takes them."""
+    def model(self, target: Floats, rows: Codes) -> Any:
+        """A clone fitted to the target of some rows, with weights if it takes them."""
         weights, name = self.rows.weights, weight_argument(self.template)
         more = self.passed.of_fit(self.rows.X, target, rows)
         if name is not None and weights is not None:
             more[name] = weights[rows]
         return clone(self.template).fit(self._taken(rows), target[rows], **more)
 
-    def predict(self, models: Models, rows: Codes) -> Floats:
+    def predict(self, model: Any, rows: Codes) -> Floats:
         """The predictions of some rows."""
-        return predictions_by_task(models, self._taken(rows), self.rows.codes[rows])
+        return predictions_of(model, self._taken(rows))
 
     def _taken(self, rows: Codes) -> Any:
-        every = len(rows) == len(self.rows.codes)
+        every = len(rows) == len(self.rows.y)
         return self.rows.X if every else _safe_indexing(self.rows.X, rows)
 
 
@@ -235,37 +226,6 @@ def seeded(estimator: Any, rng: np.random.Generator) -> Any:
         if value is None and name.split("__")[-1] == "random_state"
     }
     return template.set_params(**seeds) if seeds else template
-
-
-def folds_of(rows: TrainingRows, cv: Any, rng: np.random.Generator) -> Folds | None:
-    """Rows to learn from and to count on; None without ``cv``, or groups."""
-    if cv is None or not rows.attributes:
-        return None
-    groups = np.column_stack([each.codes for each in rows.attributes])
-    folds = make_folds(cv, rows.codes, groups, rng, X=rows.X, y=rows.y, every_row=True)
-    labels = rows.layout.tasks
-    for train, _ in folds:
-        sizes = np.bincount(rows.codes[train], minlength=len(labels))
-        if not sizes.all():
-            raise InputError(
-                "cv",
-                "holds out all rows of tasks at once: "
-                f"{listed(labels[sizes == 0].tolist())}",
-                cure="Each task has a model of its own: hold out a part of each, cv=5 "
-                "for instance, and join tasks of one row with others.",
-            )
-    return folds
-
-
-def predictions_by_task(models: Models, X: Any, codes: Codes) -> Floats:
-    """The prediction of each row by the model of its task."""
-    if len(models) == 1:
-        return predictions_of(models[0], X)
-    m = np.empty(len(codes))
-    for j in np.unique(codes).tolist():
-        rows = np.flatnonzero(codes == j)
-        m[rows] = predictions_of(models[j], _safe_indexing(X, rows))
-    return m
 
 
 def predictions_of(estimator: Any, X: Any) -> Floats:
@@ -391,7 +351,7 @@ def read_fit_params(
         values = _check_method_params(X, values, np.flatnonzero(rows.kept))
     if not sets:
         return FitParams(values)
-    _refuse_validation(template, rows)
+    _refuse_steps(template)
     return FitParams(values, _read_validation(sets, X, rows, tilted_by))
 
 
@@ -400,17 +360,15 @@ def _last(name: str) -> str:
     return name.rpartition("__")[2]
 
 
-def _refuse_validation(template: Any, rows: TrainingRows) -> None:
-    """Refuse validation rows that would not be read as those of training are."""
+def _refuse_steps(template: Any) -> None:
+    """Refuse validation rows that would not pass through the steps of a pipeline."""
     many_steps = isinstance(template, Pipeline) and len(template.steps) > 1
-    wrong = ""
-    if rows.layout.task_columns is not None:
-        wrong = "is for one model, and each task has a model of its own"
-    elif many_steps and getattr(template, "transform_input", None) is None:
-        wrong = "would reach the last step of a pipeline without the steps before it"
-    if wrong:
-        cure = "Let the estimator hold out training rows by itself."
-        raise InputError("eval_set", wrong, cure=cure)
+    if many_steps and getattr(template, "transform_input", None) is None:
+        raise InputError(
+            "eval_set",
+            "would reach the last step of a pipeline without the steps before it",
+            cure="Let the estimator hold out training rows by itself.",
+        )
 
 
 def _read_validation(
@@ -464,7 +422,7 @@ def _placed(name: str, value: Any, layout: Layout) -> Any:
         raise InputError(
             name,
             f"names columns of X that the estimator does not see: {listed(lost)}",
-            cure="Leave out the columns of tasks and groups.",
+            cure="Leave out the columns of groups.",
         )
     return [seen.get(j, j) for j in places]
 
@@ -572,7 +530,7 @@ class Found:
     """A fit to a tilted target: its models, and its predictions, counted."""
 
     lam: Floats  # (r,)
-    models: Models  # of all rows, once it is the one that is kept
+    model: Any  # of all rows, once it is the one that is kept
     m: Floats  # what was counted, out of fold where there are folds; standard units
     shown: list[float]  # the values of the demands, as people read them
     gap: float  # how far the worst of them is outside its band
@@ -599,14 +557,14 @@ def search(refits: EstimatorRefits, target: Target, on_step: OnStep) -> Found:
     note = noted_in(trace, on_step)
 
     def fit(lam: Floats) -> Found:
-        models, m = refits.counted(target.tilted(lam))
+        model, m = refits.counted(target.tilted(lam))
         m = (rounded(m, target.units.resolution) - target.centre) / target.unit
         line = target.line(m, np.zeros((len(lam), len(m))))
         values = line.values(lam)
         shown, gap = line.shown(values), max(line.gaps(values), default=0.0)
         error = float(np.average((m - target.y) ** 2, weights=target.weights))
         note(Step(1, error, [*shown, math.nan][0], 0.0))
-        return Found(lam, models, m, shown, gap, error, line.met(values))
+        return Found(lam, model, m, shown, gap, error, line.met(values))
 
     seen = [fit(np.zeros(len(target.demands)))]
     if not seen[0].inside:
@@ -625,8 +583,10 @@ def search(refits: EstimatorRefits, target: Target, on_step: OnStep) -> Found:
     if not best.inside:  # of the closest, the one that errs least
         near = min(each.gap for each in seen) + CLOSEST
         best = min((it for it in seen if it.gap <= near), key=lambda it: it.error)
-    models = best.models or refits.whole(target.tilted(best.lam))[0]
-    return replace(best, models=models, trace=tuple(trace))
+    model = best.model
+    if model is None:
+        model = refits.whole(target.tilted(best.lam))[0]
+    return replace(best, model=model, trace=tuple(trace))
 
 
 @dataclass(eq=False, repr=False)
@@ -647,18 +607,14 @@ class TiltedRegressor(BandSettings, MetaRegressor):
     ----------
     estimator : estimator object
         A regressor with `fit` and `predict`, a pipeline for instance.  It is cloned,
-        never changed.  It should minimise squared error.
+        never changed.  It should minimise squared error.  A task column is a feature
+        like any other; `MultiTaskRegressor` is an estimator with one model a task.
     epsilon : float or list of float, default=0.01
         Half width of the band around AUC = 1/2, in [0, 0.5]; as in
         `RankFairRegressor` for other constraints.
     constraints : str, Constraint or list of them, default="rank"
         What is to be equal between the groups: "rank", "mean", "residual" or
         "distribution", as in `RankFairRegressor`.
-    tasks : str, int or list of them, optional
-        The column of X, by name or position, that says which task a row is of.  One
-        clone of `estimator` is fitted to each task, as `RankFairRegressor` fits one
-        linear model to each, and the column is no feature.  For one model of all
-        rows leave it out: the column is a feature like any other then.
     sensitive_features : str, int or list of them, optional
         The column of X that holds the protected group.  It is not a feature unless
         ``blind=False``; then it is handed on to the estimator as it is, and text needs
@@ -678,7 +634,7 @@ class TiltedRegressor(BandSettings, MetaRegressor):
     cv : int, splitter, list of (train, test) or None, default=5
         Count on predictions of rows that the model did not see.  Two groups take fits
         to three or four targets, six at most: with k folds k fits each, and the model.
-        Folds are dealt at random, evenly by group and task.  Fits to fewer rows shrink
+        Folds are dealt at random, evenly by group.  Fits to fewer rows shrink
         more: for models that shrink a lot take more folds.  None counts on the training
         rows, which is enough for models that hardly overfit (linear ones); trees and
         networks that learn their rows by heart are fair there and unfair on new rows.
@@ -693,16 +649,14 @@ class TiltedRegressor(BandSettings, MetaRegressor):
 
     Attributes
     ----------
-    estimator_ : estimator object or list of them
-        The fit to the tilted targets; with tasks, one for each of `tasks_`.
+    estimator_ : estimator object
+        The fit to the tilted targets.
     groups_ : ndarray of shape (n_groups,) or None
         Labels of the groups, sorted; of two they are B and A.
     n_unknown_ : int
         Training rows of unknown group.
     bin_edges_ : dict of str to ndarray
         Where columns were cut, by name: the start of each bin, and the end.
-    tasks_ : ndarray of shape (n_tasks,) or None
-        Labels of the tasks.
     status_ : str
         "satisfied": the band is met, out of fold or with ``cv=None`` on the training
         rows, to within one pair for two groups, 0.0005 for more.  "inactive": the fit
@@ -731,7 +685,7 @@ class TiltedRegressor(BandSettings, MetaRegressor):
     resolution_ : float
         Predictions are multiples of it, so that ties do not depend on the processor.
     n_features_in_ : int
-        Columns of X, task and group columns among them.
+        Columns of X, group columns among them.
     feature_names_in_ : ndarray of shape (`n_features_in_`,)
         Their names, if X is a data frame.
 
@@ -763,7 +717,6 @@ class TiltedRegressor(BandSettings, MetaRegressor):
         X: Any,
         y: Any = None,
         *,
-        tasks: Any = None,
         sensitive_features: Any = None,
         sample_weight: Any = None,
         **fit_params: Any,
@@ -776,8 +729,6 @@ class TiltedRegressor(BandSettings, MetaRegressor):
             What the estimator takes, and the columns named in the constructor.
         y : array-like of shape (N,)
             The target.
-        tasks : array-like of shape (N,) or (N, q), optional
-            The task of each row, if no column of X says so.
         sensitive_features : array-like of shape (N,) or (N, q), or dict, optional
             The protected group of each row, if no column of X says so.  The estimator
             does not see it then.
@@ -788,7 +739,7 @@ class TiltedRegressor(BandSettings, MetaRegressor):
             Handed on to ``fit`` of the estimator.  A value for each row goes where its
             row goes.  The targets of validation rows (``eval_set=[(X, y)]``; ``X_val``
             and ``y_val``; ``eval_X`` and ``eval_y``) are tilted like those of training;
-            their X has the columns of training, those of tasks and groups among them.
+            their X has the columns of training, those of groups among them.
             Positions in ``categorical_feature`` and ``cat_features`` are those in X.
 
         Returns
@@ -819,7 +770,6 @@ class TiltedRegressor(BandSettings, MetaRegressor):
         rows = self._read_rows(
             X,
             y,
-            tasks=tasks,
             sensitive_features=sensitive_features,
             sample_weight=sample_weight,
         )
@@ -829,13 +779,11 @@ class TiltedRegressor(BandSettings, MetaRegressor):
         target, progress = Target.of(rows, asked, refits.passed), Progress(self)
         with self._explained():
             found = search(refits, target, progress)
-        models = found.models
         fitted = {
             **feature_record(X),
             **group_attributes(self, rows),
             "_layout": rows.layout,
-            "estimator_": models[0] if len(models) == 1 else models,
-            "tasks_": None if rows.layout.task_columns is None else rows.layout.tasks,
+            "estimator_": found.model,
             "resolution_": resolution_of(rows.y),
             **_attributes(found, target, asked, rows),
         }
@@ -848,15 +796,13 @@ class TiltedRegressor(BandSettings, MetaRegressor):
         tell([*notes, *unweighted(self.estimator, rows.weights)])
         return self
 
-    def predict(self, X: Any, *, tasks: Any = None) -> Floats:
+    def predict(self, X: Any) -> Floats:
         """Return the prediction of each row.
 
         Parameters
         ----------
         X : array-like or data frame of shape (N, `n_features_in_`)
-            Rows with the columns of training, task and group columns among them.
-        tasks : array-like of shape (N,), optional
-            The task of each row, if `fit` got them as an array.
+            Rows with the columns of training, group columns among them.
 
         Returns
         -------
@@ -874,12 +820,7 @@ class TiltedRegressor(BandSettings, MetaRegressor):
         (2,)
         """
         check_is_fitted(self)
-        layout, models = self._layout, self.estimator_
-        table, seen = self._read_new(X)
-        _, codes, others = read_new(table, tasks, replace(layout, predictors=()))
-        refuse_unseen("tasks", others, layout.tasks, int((codes < 0).sum()))
-        models = models if isinstance(models, list) else [models]
-        m = predictions_by_task(models, seen, codes)
+        m = predictions_of(self.estimator_, self._read_new(X)[1])
         return finite_predictions(rounded(m, self.resolution_))
 
 
