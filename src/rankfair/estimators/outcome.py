@@ -561,32 +561,22 @@ def not_reached(
     """Say that a band was not reached: what came instead, and what can help."""
     if status not in (Status.INFEASIBLE, Status.MAX_ITER):
         return
-    pairs = zip(reached(values, asked, attributes), asked, strict=True)
-    came = "; ".join(f"{it}, asked for {_asked_for(each)}" for it, each in pairs)
-    yield ConvergenceWarning(f"{status.value} Reached: {came}.{advice}")
-
-
-def reached(
-    values: Sequence[float],
-    asked: Sequence[Constraint],
-    attributes: Sequence[SensitiveGroups],
-) -> list[str]:
-    """Return what each constraint came to, in each attribute."""
     ends = np.cumsum([len(each.masks()) for each in attributes])[:-1]
-    rows = np.reshape(values, (len(asked), -1))
-    said = []
-    for constraint, row in zip(asked, rows, strict=True):
+    several, said = len(attributes) > 1, []
+    for constraint, row in zip(
+        asked, np.reshape(values, (len(asked), -1)), strict=True
+    ):
         digits = ".4g" if constraint.linear else ".4f"
-        worst = [_farthest(constraint, part) for part in np.split(row, ends)]
-        each = [f"{value:{digits}}" for value in worst]
-        if len(attributes) > 1:
-            names = [it.name for it in attributes]
-            each = [f"{it} for {name}" for it, name in zip(each, names, strict=True)]
+        worst = [
+            f"{_farthest(constraint, part):{digits}}" + several * f" for {own.name}"
+            for part, own in zip(np.split(row, ends), attributes, strict=True)
+        ]
         name = name_of(constraint)
         known = {"distribution": "KS"}.get(name, f"{name} gap")
         measure = "AUC" if constraint.pairs else known
-        said.append(f"{measure} {', '.join(each)}")
-    return said
+        asked_for = _asked_for(constraint)
+        said.append(f"{measure} {', '.join(worst)}, asked for {asked_for}")
+    yield ConvergenceWarning(f"{status.value} Reached: {'; '.join(said)}.{advice}")
 
 
 def _asked_for(constraint: Constraint) -> str:
@@ -704,30 +694,22 @@ def blind_in_name(tables: Sequence[Floats], solution: Solution) -> Iterator[Warn
         )
 
 
-def counted_error(line: Line, count: str, lam: Floats) -> tuple[float, str]:
-    """Return the root mean squared error at ``λ``, and of which rows it is."""
-    problem, (rows, at) = line.fitter.rows, _counted(line, count)
-    off = rows.standard(lam) - problem.y[at]
-    w = None if problem.weights is None else problem.weights[at]
-    error = float(np.sqrt(np.average(off * off, weights=w))) * problem.y_unit
-    return error, "training" if rows is line.trained else "left-out"
-
-
-def _counted(line: Line, count: str) -> tuple[Counted, Any]:
-    """The rows that are counted, and where they are among the sorted ones."""
-    rows = line.counted(count)
-    every = rows is line.trained or line.rows is None
-    return rows, slice(None) if every else line.rows
-
-
 def _within_noise(solution: Solution, line: Line, count: str) -> Iterator[Warning]:
     """Free gaps that chance explains, where meeting the band costs something."""
-    (rows, at), lam = _counted(line, count), np.array(solution.multipliers)
-    free, problem = np.zeros(len(lam)), line.fitter.rows
+    rows, problem = line.counted(count), line.fitter.rows
+    every = rows is line.trained or line.rows is None
+    at = slice(None) if every else line.rows
+    lam, free = np.array(solution.multipliers), np.zeros(len(solution.multipliers))
     pairs = all(each.constraint.pairs for each in rows.demands)
     if not (lam.any() and pairs and line.fitter.penalty.quadratic):
         return
-    (before, which), (after, _) = (counted_error(line, count, x) for x in (free, lam))
+    y, w = problem.y[at], None if problem.weights is None else problem.weights[at]
+
+    def error(x: Floats) -> float:
+        off = rows.standard(x) - y
+        return float(np.sqrt(np.average(off * off, weights=w))) * problem.y_unit
+
+    before, after = error(free), error(lam)
     if not after > EXPENSIVE * before > 0:
         return
     gaps = zip(rows.demands, rows.gaps(rows.values(free)), strict=True)
@@ -737,6 +719,7 @@ def _within_noise(solution: Solution, line: Line, count: str) -> Iterator[Warnin
     if not near or len(near) < len(found):
         return
     worst = max(near, key=lambda each: _off_half(each.value))
+    which = "training" if rows is line.trained else "left-out"
     yield UserWarning(
         f"what is outside the band may be chance: without the constraint the AUC is "
         f"{worst.value:.3f} (95 % confidence interval {worst.ci_low:.3f} to "
