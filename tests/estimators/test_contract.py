@@ -5,9 +5,13 @@ import warnings
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 from sklearn.base import clone
+from sklearn.compose import make_column_transformer
 from sklearn.linear_model import Ridge
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder
 from sklearn.utils import get_tags
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
@@ -22,6 +26,7 @@ from rankfair import (
     StratifiedEqualMeans,
     TiltedRegressor,
 )
+from refusals import sentence
 
 RACE = np.random.default_rng(0).choice(["p", "q", "r"], N)
 X = FRAME.assign(race=RACE)
@@ -179,6 +184,27 @@ def test_columns_and_arrays_say_the_same(model):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert columns.score(FRAME, Y) == arrays.score(numbers, Y, tasks=FRAME["task"])
+
+
+@pytest.mark.parametrize("library", [pd.DataFrame, pl.DataFrame])
+@pytest.mark.parametrize("name", ["rank", "cross-validated", "SDBC", "SSEM", "tilted"])
+def test_blind_models_take_frames_without_the_group(name, library):
+    model, frame = model_of(name)
+    whole, part = (
+        library(it.to_dict("list")) for it in (frame, frame.drop(columns="sex"))
+    )
+    m = model.fit(whole, Y).predict(part)
+    np.testing.assert_array_equal(m, model.predict(whole))
+    if name == "tilted":
+        columns = make_column_transformer(
+            (OneHotEncoder(), ["sex"]), ("passthrough", ["a"])
+        )
+        model.set_params(estimator=make_pipeline(columns, Ridge()), epsilon=0.3)
+    else:
+        assert model.predictors_.tolist() == ["a", "b", "c"]
+    model.set_params(blind=False).fit(whole, Y)
+    assert "sex" in sentence(model.predict, part)
+    assert name == "tilted" or model.predictors_.tolist() == ["a", "b", "c", "sex"]
 
 
 class OfTowns(RankFairRegressor):

@@ -1,20 +1,14 @@
 """Left-out predictions are those of refits, with weights and several groups too."""
 
 import numpy as np
-import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from oracles import brute_twice_u
 from rankfair import (
-    DecisionBoundaryCovariance,
     MultiTaskRegressor,
     RankFairRegressor,
-    RankFairRegressorCV,
-    StratifiedBalancedResiduals,
-    load_model,
-    save_model,
 )
 
 BETAS = (3.0, 0.5, 2.0)  # of pool
@@ -159,32 +153,3 @@ def test_recounted_several_bands_are_met_or_said_to_be_missed(
     constant = np.average(y, weights=w)
     off, spread = (np.average((y - m_) ** 2, weights=w) for m_ in (m, constant))
     assert off <= spread * (1 + 1e-9) + 1e-18
-
-
-# Without the group column
-
-
-MODELS = [
-    RankFairRegressor(0.1),
-    RankFairRegressorCV([1.0], epsilon=0.1, cv=2),
-    DecisionBoundaryCovariance(),
-    StratifiedBalancedResiduals(2),
-]
-
-
-@pytest.mark.filterwarnings("ignore::UserWarning")
-@pytest.mark.parametrize("model", MODELS, ids=lambda it: type(it).__name__)
-def test_blind_is_the_default_and_predicts_frames_without_the_group(model, tmp_path):
-    X, y, z, tasks = rows(seed=3)
-    frame = pd.DataFrame(X, columns=["u", "v"]).assign(task=tasks, z=z)
-    model.set_params(tasks="task", sensitive_features="z").fit(frame, y)
-    assert model.predictors_.tolist() == ["u", "v"]
-    found = model.predict(frame.drop(columns="z"))
-    np.testing.assert_array_equal(found, model.predict(frame.assign(z=1 - z)))
-    if not isinstance(model, RankFairRegressorCV):
-        again = load_model(save_model(model, tmp_path / "model.rankfair"))
-        np.testing.assert_array_equal(found, again.predict(frame.drop(columns="z")))
-    model.set_params(blind=False).fit(frame, y)
-    assert model.predictors_.tolist() == ["u", "v", "z"]
-    with pytest.raises(ValueError, match="feature names should match"):
-        model.predict(frame.drop(columns="z"))

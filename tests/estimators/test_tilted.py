@@ -4,23 +4,18 @@ import warnings
 
 import numpy as np
 import pandas as pd
-import polars as pl
 import pytest
 from scipy.stats import ks_2samp
 from sklearn.base import clone
-from sklearn.compose import make_column_transformer
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.linear_model import LinearRegression, Ridge
 from sklearn.model_selection import KFold, ShuffleSplit
 from sklearn.neighbors import KNeighborsRegressor
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.tree import DecisionTreeRegressor
 
 import schools
 import three_groups as three
 from far_apart import (
-    FRAME,
     IN_A,
     NUMBERS,
     PAIR,
@@ -70,16 +65,6 @@ def test_linear_models_meet_the_band_by_one_refit(epsilon, blind):
     assert abs(auc_of(model) - 0.5) <= epsilon + PAIR
     assert auc_of(model) == model.rank_auc_
     assert model.multiplier_ > 0
-
-
-def test_level_means_are_the_constrained_least_squares():
-    model = fair(LinearRegression(), 0.0, constraints="mean", cv=None)
-    A = np.column_stack([NUMBERS, np.ones(N)])
-    a = A[IN_A].mean(axis=0) - A[~IN_A].mean(axis=0)
-    w, v = np.linalg.solve(A.T @ A, np.column_stack((A.T @ Y, a))).T
-    expected = A @ (w - v * (a @ w) / (a @ v))
-    np.testing.assert_allclose(model.fit(X, Y).predict(X), expected, atol=1e-8)
-    assert abs(model.constraint_values_["mean"]) < 1e-9
 
 
 @pytest.mark.filterwarnings("ignore:the predictors tell")
@@ -342,21 +327,6 @@ def test_an_interrupted_fit_leaves_the_estimator_as_it_was():
 # What estimators see
 
 
-@pytest.mark.parametrize("library", [pd.DataFrame, pl.DataFrame])
-def test_blind_models_take_frames_without_the_column(library):
-    whole = library(FRAME.to_dict("list"))
-    part = library(FRAME[["a", "b", "c"]].to_dict("list"))
-    model = fair(cv=3).set_params(sensitive_features="sex").fit(whole, Y)
-    assert model.groups_.tolist() == ["F", "M"]
-    np.testing.assert_array_equal(model.predict(part), model.predict(whole))
-    columns = make_column_transformer(
-        (OneHotEncoder(), ["sex"]), (StandardScaler(), ["a", "b", "c"])
-    )
-    model.set_params(estimator=make_pipeline(columns, Ridge()), blind=False)
-    assert model.fit(whole, Y).status_ == "satisfied"
-    assert "sex" in sentence(model.predict, part)
-
-
 # Groups as they come
 
 
@@ -385,26 +355,6 @@ def test_an_estimator_that_takes_no_missing_label_is_explained():
     assert three.fair(Ridge(), 0.1).fit(rows, y).n_unknown_ == 43
     seeing = three.fair(three.TREES, blind=False).fit(rows, y)
     assert np.isfinite(seeing.predict(rows)).all()
-
-
-def test_combinations_of_columns():
-    known = three.KNOWN
-    sex = pd.Series(np.where(np.arange(three.N) % 2, "F", "M"))
-    numbers = pd.DataFrame(three.NUMBERS, columns=list("abc"))
-    frame = numbers.assign(sex=sex, part=three.SOME)
-    settings = {"intersect": True, "cv": None}
-    model = three.fair(Ridge(), sensitive_features=["sex", "part"], **settings)
-    # Neither column is needed to predict.
-    m = model.fit(frame, three.Y).predict(numbers)
-    assert model.groups_.tolist()[0] == "F × mid" and len(model.groups_) == 6
-    assert model.n_unknown_ == (~known).sum()
-    assert model.status_ == "satisfied"
-    cells = (frame["sex"] + " × " + frame["part"])[known]
-    three.assert_level(m[known], cells, 0.02 + NEAR)
-    passed = three.fair(Ridge(), sensitive_features=None, **settings)
-    passed.fit(numbers, three.Y, sensitive_features=frame[["sex", "part"]])
-    np.testing.assert_array_equal(passed.predict(numbers), m)
-    assert "the groups were passed to fit" in sentence(passed.group_labels, numbers)
 
 
 # Refusals
