@@ -9,7 +9,6 @@ from scipy.stats import ks_2samp
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.linear_model import LinearRegression, Ridge
-from sklearn.model_selection import KFold, ShuffleSplit
 from sklearn.neighbors import KNeighborsRegressor
 from sklearn.tree import DecisionTreeRegressor
 
@@ -25,7 +24,6 @@ from far_apart import (
     Slow,
     X,
     Y,
-    auc_of,
     fair,
 )
 from rankfair import RankFairPostprocessor, RankFairRegressor, TiltedRegressor
@@ -56,15 +54,6 @@ def recounted(model, groups=SEX, weights=None):
 
 
 # Two groups
-
-
-@pytest.mark.parametrize(("epsilon", "blind"), [(0.0, True), (0.005, False)])
-def test_linear_models_meet_the_band_by_one_refit(epsilon, blind):
-    model = fair(LinearRegression(), epsilon, cv=None, blind=blind).fit(X, Y)
-    assert model.status_ == "satisfied" and model.n_refits_ == 1
-    assert abs(auc_of(model) - 0.5) <= epsilon + PAIR
-    assert auc_of(model) == model.rank_auc_
-    assert model.multiplier_ > 0
 
 
 @pytest.mark.filterwarnings("ignore:the predictors tell")
@@ -289,14 +278,6 @@ def test_no_gap_of_one_sign_is_left_on_held_out_rows():
     assert abs(gap) <= max(2 * error, 0.005)
 
 
-def test_a_splitter_as_cv():
-    model = fair(cv=KFold(4)).fit(X, Y)
-    again = fair(cv=list(KFold(4).split(X))).fit(X, Y)
-    np.testing.assert_array_equal(again.oof_predictions_, model.oof_predictions_)
-    told = sentence(fair(cv=ShuffleSplit(2, random_state=0)).fit, X, Y)
-    assert "got 2 folds that test" in told and "60 times, of 300 rows" in told
-
-
 # Symmetries
 
 
@@ -330,31 +311,23 @@ def test_an_interrupted_fit_leaves_the_estimator_as_it_was():
 # Groups as they come
 
 
-def test_rows_of_unknown_group_are_in_the_loss_only():
-    known, rows, y = three.KNOWN, three.X, three.Y
-    weights = np.random.default_rng(0).random(three.N) + 0.5
-    given = {"sensitive_features": three.SOME, "sample_weight": weights}
-    model = TiltedRegressor(Ridge(), 0.02, cv=3, random_state=0).fit(rows, y, **given)
-    assert model.status_ == "satisfied" and model.n_unknown_ == (~known).sum()
-    aucs = rank_auc_by_group(None, model.oof_predictions_, **given)
-    assert model.group_auc_ == pytest.approx(aucs)
-    assert max(abs(auc - 0.5) for auc in model.group_auc_.values()) <= 0.02 + NEAR
-    # What these rows are like makes no difference to the count, but to the fit.
-    other = clone(model).fit(rows, np.where(known, y, y + 5.0), **given)
-    assert other.status_ == "satisfied"
-    assert not np.allclose(other.predict(rows), model.predict(rows))
-
-
-def test_an_estimator_that_takes_no_missing_label_is_explained():
-    known, y = three.KNOWN, three.Y
-    rows = three.X.copy()
-    rows[~known, -1] = np.nan
-    with pytest.raises(ValueError, match="NaN") as error:
-        three.fair(Ridge(), blind=False).fit(rows, y)
-    assert "sees the column of sensitive_features as it is" in error.value.__notes__[0]
-    assert three.fair(Ridge(), 0.1).fit(rows, y).n_unknown_ == 43
-    seeing = three.fair(three.TREES, blind=False).fit(rows, y)
-    assert np.isfinite(seeing.predict(rows)).all()
+@pytest.mark.parametrize("kind", [TiltedRegressor, RankFairPostprocessor])
+@pytest.mark.parametrize(
+    ("labels", "words"),
+    [
+        (np.where(three.KNOWN, three.Z, np.nan), "NaN"),
+        (three.NAMES, "could not convert"),
+    ],
+)
+def test_what_the_estimator_cannot_read_is_explained(kind, labels, words):
+    rows = pd.DataFrame(three.NUMBERS).assign(part=labels).rename(columns=str)
+    model = kind(Ridge(), 0.1, sensitive_features="part", blind=False)
+    with pytest.raises(ValueError, match=words) as error:
+        model.fit(rows, three.Y)
+    (note,) = error.value.__notes__
+    assert "sees the column of sensitive_features as it is" in note
+    assert "blind=True hides it" in note and "ColumnTransformer" in note
+    assert model.set_params(blind=True).fit(rows, three.Y).status_ == "satisfied"
 
 
 # Refusals
@@ -396,16 +369,3 @@ def test_predictions_that_are_no_numbers_are_refused(predicted, told):
             return predicted(X)
 
     assert told in sentence(fair(Odd()).fit, X, Y)
-
-
-@pytest.mark.parametrize("kind", [TiltedRegressor, RankFairPostprocessor])
-def test_text_in_the_protected_column_is_explained(kind):
-    X = pd.DataFrame({"a": np.arange(40.0), "sex": ["f", "m"] * 20})
-    model = kind(Ridge(), 0.2, sensitive_features="sex", blind=False)
-    with pytest.raises(ValueError, match="could not convert string") as error:
-        model.fit(X, X["a"])
-    assert "blind=True hides it" in error.value.__notes__[-1]
-    assert "ColumnTransformer" in error.value.__notes__[-1]
-
-
-# The promise on new rows
