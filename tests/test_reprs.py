@@ -3,15 +3,39 @@
 import numpy as np
 import pytest
 from scipy.sparse import random_array
+from sklearn import config_context
+from sklearn.linear_model import Ridge
 
-from far_apart import SEX, Y
+from far_apart import FRAME, SEX, Y
 from rankfair import (
     MultiTaskRegressor,
+    RankFairPostprocessor,
     RankFairRegressor,
+    TiltedRegressor,
     audit,
     certify_predictions,
 )
 from refusals import sentence
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        RankFairRegressor(0.05, sensitive_features="sex"),
+        TiltedRegressor(Ridge(), 0.05, sensitive_features="sex", cv=None),
+        RankFairPostprocessor(Ridge(), 0.05, sensitive_features="sex", blind=True),
+    ],
+)
+def test_a_diagram_says_what_the_fit_came_to(model):
+    assert "satisfied" not in model._repr_html_()
+    model.fit(FRAME, Y)
+    told = f"<p>satisfied, |AUC − 1/2| = {abs(model.rank_auc_ - 0.5):.4f}</p>"
+    assert told in model._repr_html_()
+    assert told in model._repr_mimebundle_()["text/html"]
+    with config_context(display="text"):
+        assert not hasattr(model, "_repr_html_")
+        assert "text/html" not in model._repr_mimebundle_()
+    assert len(repr(model)) < 300
 
 
 def test_records_are_short_in_a_notebook():

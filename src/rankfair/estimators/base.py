@@ -7,6 +7,7 @@ interrupted fit leaves a new estimator unfitted and an old one as it was.
 
 from __future__ import annotations
 
+import math
 import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
@@ -18,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.metrics import r2_score
+from sklearn.utils import estimator_html_repr
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from rankfair.constraints import (
@@ -134,6 +136,21 @@ class FittedRegressor(RegressorMixin, BaseEstimator):
         """Replace all fitted attributes."""
         self.__dict__.pop("feature_names_in_", None)
         self.__dict__.update(fitted)
+
+    def _repr_html_inner(self) -> str:
+        """Return scikit-learn's diagram, and below it what the fit came to."""
+        found: str = estimator_html_repr(self)
+        if not hasattr(self, "status_"):
+            return found
+        off = abs(getattr(self, "rank_auc_", math.nan) - 0.5)
+        gap = "" if math.isnan(off) else f", |AUC − 1/2| = {off:.4f}"
+        return f"{found}<p>{self.status_}{gap}</p>"
+
+    def _repr_mimebundle_(self, **options: Any) -> dict[str, str]:
+        bundle: dict[str, str] = super()._repr_mimebundle_(**options)
+        if "text/html" in bundle:
+            bundle["text/html"] = self._repr_html_inner()
+        return bundle
 
 
 class GroupLabels(ColumnSettings, FittedRegressor):
