@@ -65,7 +65,7 @@ def test_predictors_that_tell_a_group_apart_are_told(n_groups, sign):
     given = {"tasks": tasks, "sensitive_features": labels}
     model = RankFairRegressor(0.2)
     (told,) = blind_in_name(model, X, y, **given)
-    assert model.proxy_auc_ > 0.95
+    assert model.proxy_auc_ > 0.98
     assert told.startswith(
         f"the predictors tell the groups apart with AUC {model.proxy_auc_:.3f}:"
     )

@@ -47,7 +47,7 @@ from rankfair.stats.auc import auc_estimate
 from rankfair.stats.estimate import Estimate, TwoGroups
 from rankfair.stats.ordered import placements
 
-GIVEN_AWAY = 0.95  # the AUC of predictors that give the group away
+GIVEN_AWAY = 0.98  # the AUC of predictors that give the group away
 FEW_DISTINCT = 16
 EXPENSIVE = 1.05  # left-out error of the fit over that of the unconstrained one
 POINTS = 201  # ε of the table in a model file
