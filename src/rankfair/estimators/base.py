@@ -137,6 +137,9 @@ class FittedRegressor(RegressorMixin, BaseEstimator):
         self.__dict__.pop("feature_names_in_", None)
         self.__dict__.update(fitted)
 
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "resolution_")
+
     def _repr_html_inner(self) -> str:
         """Return scikit-learn's diagram, and below it what the fit came to."""
         found: str = estimator_html_repr(self)
@@ -333,9 +336,6 @@ class TaskRegressor(LinearSettings, FittedRegressor, ABC):
         if trade_off is not None:
             state["_trade_off"] = trade_off.without_rows()
         return state
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "coef_")
 
     def _check_settings(self) -> Request:
         """Check all settings; return the penalty asked for."""

@@ -7,18 +7,17 @@ from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils.parallel import Parallel, delayed
 
 from rankfair.estimators.base import check_settings
 from rankfair.estimators.linear import FairRegressor, RankFairRegressor
 from rankfair.estimators.tilted import check_unit
-from rankfair.input.arrays import Codes, Floats
+from rankfair.input.arrays import Floats
 from rankfair.input.errors import check_choice, check_number, values_to_try
 from rankfair.input.folds import Folds, make_folds, take_rows
 from rankfair.input.frames import open_table
 from rankfair.input.groups import SensitiveFeatures, label_table
-from rankfair.input.training import Columns, read_given
+from rankfair.input.training import Columns, Given, read_given
 from rankfair.penalties import PENALTIES, PenaltyName
 
 
@@ -131,13 +130,28 @@ penalty, count, direction, solver, standardize, unseen, max_iter, tol, verbose
         ]
         check_settings(self)
         check_choice("penalty", self.penalty, PENALTIES)  # objects bring their own β
-        rows = _Trials.of(self, X, y, tasks, sensitive_features, sample_weight)
+        table, named = open_table(X), Columns(self.tasks, self.sensitive_features)
+        given = read_given(table, y, named, tasks, sensitive_features, sample_weight)
+        check_unit(given.target)
+        passed = dict[str, Any]()
+        if tasks is not None:
+            passed["tasks"] = given.task_labels()[0]
+        if sensitive_features is not None and given.groups is not None:
+            passed["sensitive_features"] = label_table(given.groups.columns)
+        if given.weights is not None:
+            passed["sample_weight"] = given.weights
+        folds = self._folds(X, given)
         with warnings.catch_warnings():
             # What is chosen is fitted once more, and warns then.
             warnings.simplefilter("ignore", UserWarning)
-            fits = (delayed(rows.errors)(self._regressor(beta)) for beta in betas)
-            errors = np.array(Parallel(n_jobs=self.n_jobs)(fits))
-        mse = errors @ rows.shares()
+            trials = (
+                delayed(_errors)(self._regressor(beta), X, given.target, passed, folds)
+                for beta in betas
+            )
+            errors = np.array(Parallel(n_jobs=self.n_jobs)(trials))
+        weights = np.ones(len(given.target)) if given.weights is None else given.weights
+        by_fold = np.array([weights[test].sum() for _, test in folds])
+        mse = errors @ by_fold / by_fold.sum()
         best = int(np.argmin(mse))
         model = self._regressor(betas[best]).fit(
             X,
@@ -163,64 +177,31 @@ penalty, count, direction, solver, standardize, unseen, max_iter, tol, verbose
             del own[name]
         return RankFairRegressor(**own, beta=beta)
 
-
-@dataclass(frozen=True)
-class _Trials:
-    """The rows that settings are tried on, and how they are split."""
-
-    X: Any
-    y: Floats
-    weights: Floats | None
-    passed: dict[str, NDArray[Any]]  # labels that came as arrays
-    folds: Folds
-
-    @classmethod
-    def of(
-        cls, model: Any, X: Any, y: Any, tasks: Any, groups: Any, sample_weight: Any
-    ) -> _Trials:
-        """Check what was passed to `fit`; split the rows."""
-        table, named = open_table(X), Columns(model.tasks, model.sensitive_features)
-        given = read_given(table, y, named, tasks, groups, sample_weight)
-        check_unit(given.target)
+    def _folds(self, X: Any, given: Given) -> Folds:
+        """Deal rows out within tasks, and within groups as the fit will read them."""
         codes, _ = given.task_labels()
-        passed = {} if tasks is None else {"tasks": codes}
         cells = np.zeros((len(codes), 1), np.intp)
         if given.groups is not None:
-            # As the fit will read them.
-            found = SensitiveFeatures.of(
-                given.groups, given.weights, model.bins, bool(model.intersect)
-            )
+            how = given.weights, self.bins, bool(self.intersect)
+            found = SensitiveFeatures.of(given.groups, *how)
             cells = np.column_stack([each.codes for each in found.attributes])
-            if groups is not None:
-                passed["sensitive_features"] = label_table(given.groups.columns)
-        folds = make_folds(
-            model.cv,
-            codes,
-            cells,
-            np.random.default_rng(model.random_state),
-            weights=given.weights,
-            X=X,
-            y=given.target,
-        )
-        return cls(X, given.target, given.weights, passed, folds)
+        rng, y = np.random.default_rng(self.random_state), given.target
+        return make_folds(self.cv, codes, cells, rng, weights=given.weights, X=X, y=y)
 
-    def errors(self, model: RankFairRegressor) -> list[float]:
-        """Return the mean squared error of what each fold holds out."""
-        return [self._error(model, train, test) for train, test in self.folds]
 
-    def _error(self, model: RankFairRegressor, train: Codes, test: Codes) -> float:
-        labels = {name: values[train] for name, values in self.passed.items()}
-        if self.weights is not None:
-            labels["sample_weight"] = self.weights[train]
-        model.fit(take_rows(self.X, train), self.y[train], **labels)
-        tasks = self.passed["tasks"][test] if "tasks" in self.passed else None
-        off = self.y[test] - model.predict(take_rows(self.X, test), tasks=tasks)
-        weights = None if self.weights is None else self.weights[test]
-        return float(np.average(off * off, weights=weights))
+def _errors(
+    model: RankFairRegressor, X: Any, y: Floats, passed: dict[str, Any], folds: Folds
+) -> list[float]:
+    """Return the mean squared error of what each fold holds out.
 
-    def shares(self) -> Floats:
-        """Return how much of all weight that is held out each fold holds out."""
-        w = np.ones(len(self.y)) if self.weights is None else self.weights
-        by_fold = np.array([w[test].sum() for _, test in self.folds])
-        found: Floats = by_fold / by_fold.sum()
-        return found
+    ``passed`` are labels and weights that came as arrays.
+    """
+    found = []
+    for train, test in folds:
+        given = {name: values[train] for name, values in passed.items()}
+        model.fit(take_rows(X, train), y[train], **given)
+        held_out = {name: values[test] for name, values in passed.items()}
+        m = model.predict(take_rows(X, test), tasks=held_out.get("tasks"))
+        weights = held_out.get("sample_weight")
+        found.append(float(np.average((y[test] - m) ** 2, weights=weights)))
+    return found

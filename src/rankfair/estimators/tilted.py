@@ -154,9 +154,6 @@ class MetaRegressor(MetaEstimatorMixin, GroupLabels):
             tags.input_tags.sparse = inner.sparse
         return tags
 
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "estimator_")
-
 
 def check_unit(y: Floats, argument: str = "y") -> None:
     """Refuse numbers of which errors cannot be squared, by no estimator either."""
