@@ -133,14 +133,7 @@ penalty, count, direction, solver, standardize, unseen, max_iter, tol, verbose
         table, named = open_table(X), Columns(self.tasks, self.sensitive_features)
         given = read_given(table, y, named, tasks, sensitive_features, sample_weight)
         check_unit(given.target)
-        passed = dict[str, Any]()
-        if tasks is not None:
-            passed["tasks"] = given.task_labels()[0]
-        if sensitive_features is not None and given.groups is not None:
-            passed["sensitive_features"] = label_table(given.groups.columns)
-        if given.weights is not None:
-            passed["sample_weight"] = given.weights
-        folds = self._folds(X, given)
+        passed, folds = _passed(given), self._folds(X, given)
         with warnings.catch_warnings():
             # What is chosen is fitted once more, and warns then.
             warnings.simplefilter("ignore", UserWarning)
@@ -189,13 +182,22 @@ penalty, count, direction, solver, standardize, unseen, max_iter, tol, verbose
         return make_folds(self.cv, codes, cells, rng, weights=given.weights, X=X, y=y)
 
 
+def _passed(given: Given) -> dict[str, Any]:
+    """Labels and weights that came as arrays."""
+    found = dict[str, Any]()
+    if given.tasks is not None and not given.tasks.at:
+        found["tasks"] = given.task_labels()[0]
+    if given.groups is not None and not given.groups.at:
+        found["sensitive_features"] = label_table(given.groups.columns)
+    if given.weights is not None:
+        found["sample_weight"] = given.weights
+    return found
+
+
 def _errors(
     model: RankFairRegressor, X: Any, y: Floats, passed: dict[str, Any], folds: Folds
 ) -> list[float]:
-    """Return the mean squared error of what each fold holds out.
-
-    ``passed`` are labels and weights that came as arrays.
-    """
+    """Return the mean squared error of what each fold holds out."""
     found = []
     for train, test in folds:
         given = {name: values[train] for name, values in passed.items()}
