@@ -82,6 +82,15 @@ def test_degenerate_features_are_handled(X, penalty):
     assert np.isfinite(model.predict(X, tasks=TASK)).all()
 
 
+@pytest.mark.parametrize("n_groups", [2, 3])
+@pytest.mark.parametrize("constraint", ["rank", "mean"])
+def test_a_constant_target_is_a_constant_prediction(n_groups, constraint):
+    model = RankFairRegressor(0.0, constraints=constraint)
+    model.fit(NUMBERS, np.full(N, 4.0), sensitive_features=np.arange(N) % n_groups)
+    assert model.status_ == "inactive" and model.multiplier_ == 0
+    np.testing.assert_allclose(model.predict(NUMBERS), 4.0)
+
+
 @pytest.mark.parametrize("size", [1e-300, 1e300])
 @pytest.mark.parametrize(
     ("penalty", "standardize", "n_groups", "constraint"),
