@@ -128,7 +128,6 @@ class FittedRegressor(RegressorMixin, BaseEstimator):
     status_: str
     objective_: float
     resolution_: float
-    tasks_: Any
     n_features_in_: int
     feature_names_in_: NDArray[Any]
 
