@@ -5,6 +5,7 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.sparse import csr_matrix
 
 from rankfair import MultiTaskRegressor, RankFairRegressor, stream
 from rankfair.metrics import rank_auc, rmse
@@ -99,6 +100,34 @@ def test_what_helps_where_blindness_does_not_reach_the_band_is_said():
         model = RankFairRegressor(0.0, sensitive_features="z", blind=blind)
         told = [it for it in said(model, frame, y) if "blind=False, can help" in it]
         assert (model.status_, len(told)) == (status, int(blind))
+
+
+# Counts of rows left out
+
+
+def test_groups_in_equal_shares_of_every_task_are_told():
+    """By design, and not where shares vary as by chance."""
+    X, y, _, _ = mixed()
+    tasks, rng = np.repeat(np.arange(40), 10), np.random.default_rng(1)
+    for groups, told in (
+        (np.arange(400) % 10 < 3, True),
+        (rng.permutation(np.arange(400) % 10 < 3), False),
+        (rng.random(400) < 0.1 + 0.01 * tasks, False),
+    ):
+        given = {"tasks": tasks, "sensitive_features": groups}
+        found = said(RankFairRegressor(0.2), X, y, **given)
+        assert any("vary less than by chance" in it for it in found) == told
+
+
+@pytest.mark.parametrize("form", [np.asarray, csr_matrix])
+def test_few_distinct_rows_are_told(form):
+    _, y, _, z = mixed()
+    for n_rows, told in ((5, True), (20, False)):
+        X = np.column_stack((np.arange(400) % n_rows, np.arange(400) % 5)) / 3
+        found = said(RankFairRegressor(0.3), form(X), y, sensitive_features=z)
+        steps = [it for it in found if "ranks move in steps" in it]
+        assert bool(steps) == told
+        assert not told or steps[0].startswith(f"X has {n_rows} distinct rows")
 
 
 # A gap that may be chance

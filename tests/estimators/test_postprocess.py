@@ -1,5 +1,7 @@
 """What a RankFairPostprocessor promises, where it fits in, and what it refuses."""
 
+from itertools import combinations
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -208,6 +210,10 @@ def test_rows_of_unknown_group_are_fitted_and_not_balanced(way):
     for label in model.groups_:
         np.testing.assert_allclose(model.maps_[label], prefit.maps_[label], rtol=1e-9)
     m = model.predict(NUMBERS, sensitive_features=labels)
+    pairs = [[m[labels == g] for g in pair] for pair in combinations("FMX", 2)]
+    assert model.ks_ == pytest.approx(max(ks_2samp(*it).statistic for it in pairs))
+    far = max(wasserstein_distance(*it) for it in pairs)
+    assert model.wasserstein_ == pytest.approx(far)
     # A row of unknown group moves by the average of the moves of all groups.
     each = [
         model.predict(NUMBERS, sensitive_features=[label] * N)
