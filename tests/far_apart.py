@@ -7,7 +7,6 @@ from sklearn.ensemble import HistGradientBoostingRegressor
 from sklearn.linear_model import LinearRegression, Ridge
 
 from rankfair import TiltedRegressor
-from rankfair.metrics import rank_auc
 
 rng = np.random.default_rng(7)
 N = 300
@@ -21,10 +20,6 @@ X = np.column_stack([NUMBERS, IN_A])
 FRAME = pd.DataFrame({"a": X[:, 0], "b": X[:, 1], "c": X[:, 2], "sex": SEX})
 PAIR = 1 / (IN_A.sum() * (~IN_A).sum())
 TREES = HistGradientBoostingRegressor(max_iter=20, max_leaf_nodes=6)
-
-
-def auc_of(model, X=X, groups=SEX, **known):
-    return rank_auc(None, model.predict(X, **known), sensitive_features=groups)
 
 
 def fair(estimator=None, epsilon=0.02, **settings):

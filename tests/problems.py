@@ -2,16 +2,23 @@
 
 import numpy as np
 
-from rankfair.constraints import make_constraint
+from rankfair import penalties
+from rankfair.constraints import CONSTRAINTS
 from rankfair.core.blocks import linear_predict, sorted_by_task
 from rankfair.core.problem import Groups, Problem
 from rankfair.datasets.synthetic import make_biased_tasks
-from rankfair.penalties import make_penalty
 from rankfair.solvers.base import Request
 from rankfair.solvers.counted import Demand
 from rankfair.solvers.tilt import unconstrained
 
 PENALTIES = ["ridge", "task", "feature", "shared"]
+
+
+def make_penalty(penalty, beta=1.0):
+    """The penalty of that name; an object is returned as it is."""
+    if isinstance(penalty, penalties.Penalty):
+        return penalty
+    return penalties.PENALTIES[penalty](beta)
 
 
 def posed(X, y, tasks, in_a, weights=None, **settings):
@@ -39,7 +46,7 @@ def biased(k=10, per_task=20, auc=0.8, seed=0, **settings):
 
 def solved(problem, solver, penalty="ridge", epsilon=0.0, beta=1.0, **settings):
     """Solve for equal ranks."""
-    constraint = make_constraint("rank", epsilon)
+    constraint = CONSTRAINTS["rank"](epsilon)
     return asked(solver, problem, constraint, penalty, beta, **settings)
 
 

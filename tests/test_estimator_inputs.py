@@ -15,7 +15,6 @@ from rankfair import (
     StratifiedEqualMeans,
     TiltedRegressor,
 )
-from rankfair.metrics import rank_auc
 
 HEAVY = "ignore:sample_weight has a mean of:UserWarning"
 
@@ -64,20 +63,6 @@ def test_whole_weights_are_repeated_rows(penalty):
     np.testing.assert_allclose(weighted, repeated, rtol=1e-6, atol=1e-6)
 
 
-@pytest.mark.parametrize("penalty", ["pool", "task"])
-def test_whole_weights_are_repeated_rows_to_the_constraint(penalty):
-    w = np.random.default_rng(3).integers(0, 3, N)
-    i = np.repeat(np.arange(N), w)
-    weighted = fair(penalty=penalty).fit(FRAME, Y, sample_weight=w)
-    repeated = fair(penalty=penalty).fit(FRAME.iloc[i], Y[i])
-    auc = rank_auc(Y[i], weighted.predict(FRAME.iloc[i]), sensitive_features=SEX[i])
-    assert weighted.rank_auc_ == auc
-    assert weighted.status_ == repeated.status_ == "satisfied"
-    assert weighted.loo_auc_ == pytest.approx(repeated.loo_auc_, abs=1e-3)
-    # Both stop at the edge of the band, where the order of sums decides on a pair.
-    assert weighted.objective_ == pytest.approx(repeated.objective_, rel=5e-3)
-
-
 @pytest.mark.parametrize(
     "X",
     [
@@ -95,6 +80,15 @@ def test_degenerate_features_are_handled(X, penalty):
     model = RankFairRegressor(penalty=penalty)
     model.fit(X, Y, tasks=TASK, sensitive_features=SEX)
     assert np.isfinite(model.predict(X, tasks=TASK)).all()
+
+
+@pytest.mark.parametrize("n_groups", [2, 3])
+@pytest.mark.parametrize("constraint", ["rank", "mean"])
+def test_a_constant_target_is_a_constant_prediction(n_groups, constraint):
+    model = RankFairRegressor(0.0, constraints=constraint)
+    model.fit(NUMBERS, np.full(N, 4.0), sensitive_features=np.arange(N) % n_groups)
+    assert model.status_ == "inactive" and model.multiplier_ == 0
+    np.testing.assert_allclose(model.predict(NUMBERS), 4.0)
 
 
 @pytest.mark.parametrize("size", [1e-300, 1e300])

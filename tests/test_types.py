@@ -94,7 +94,7 @@ COLUMNS = {"tasks": "town", "sensitive_features": "sex"}
         RankFairRegressor(0.1, **COLUMNS),
         RankFairRegressorCV([1.0], epsilon=0.1, cv=2, random_state=0, **COLUMNS),
         MultiTaskRegressor(tasks="town"),
-        TiltedRegressor(Ridge(), 0.1, cv=None, **COLUMNS),
+        TiltedRegressor(Ridge(), 0.1, cv=None, sensitive_features="sex"),
         RankFairPostprocessor(Ridge(), 0.1, blind=True, sensitive_features="sex"),
         DecisionBoundaryCovariance(**COLUMNS),
         StratifiedEqualMeans(2, **COLUMNS),
@@ -102,9 +102,8 @@ COLUMNS = {"tasks": "town", "sensitive_features": "sex"}
     ids=lambda model: type(model).__name__,
 )
 def test_all_that_a_fit_finds_is_declared(model):
-    rows = (
-        FRAME if isinstance(model, RankFairPostprocessor) else FRAME.assign(town=TASK)
-    )
+    meta = isinstance(model, RankFairPostprocessor | TiltedRegressor)
+    rows = FRAME if meta else FRAME.assign(town=TASK)
     if isinstance(model, MultiTaskRegressor):
         rows = rows.drop(columns="sex")
     model.fit(rows, Y)

@@ -6,13 +6,11 @@ from sklearn.ensemble import HistGradientBoostingRegressor
 from sklearn.linear_model import Ridge
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
-from sklearn.tree import DecisionTreeRegressor
 
 from oracles import gaps
 from rankfair import TiltedRegressor
 
 TREES = HistGradientBoostingRegressor(max_iter=20, max_leaf_nodes=6, random_state=0)
-SMALL = DecisionTreeRegressor(max_depth=2, random_state=0)
 
 
 def make(n_groups, n=300, seed=0):
@@ -31,7 +29,6 @@ N = len(Y)
 X = np.column_stack((NUMBERS, Z))
 NAMES = np.array(["old", "mid", "new"])[Z]
 KNOWN = np.arange(N) % 7 != 3
-SOME = np.where(KNOWN, NAMES, None)
 RIDGE = make_pipeline(
     make_column_transformer((OneHotEncoder(), [-1]), remainder=StandardScaler()),
     Ridge(),

@@ -3,12 +3,12 @@ import pytest
 from scipy.sparse import csr_array
 from sklearn.linear_model import Ridge
 
-from problems import order_of
+from problems import make_penalty, order_of
 from rankfair.constraints import Rank
 from rankfair.core.blocks import linear_predict
 from rankfair.core.problem import Groups, Problem
-from rankfair.penalties import Pool, make_penalty
-from rankfair.solvers import Demand, make_solver
+from rankfair.penalties import Pool
+from rankfair.solvers import Demand, Tilt
 from rankfair.solvers.base import Request
 from rankfair.solvers.tilt import unconstrained
 
@@ -201,7 +201,7 @@ def test_a_sparse_x_gives_the_same_model():
     def solved(X):
         problem = Problem.from_rows(X, y, codes, 9, in_a=in_a)
         demand = Demand(Rank(0.01), problem.groups)
-        return problem, make_solver("tilt").solve(problem, Request(Pool()), [demand])
+        return problem, Tilt().solve(problem, Request(Pool()), [demand])
 
     (dense, wanted), (sparse, found) = solved(X), solved(csr_array(X))
     assert np.array_equal(found.coef, wanted.coef)

@@ -5,9 +5,13 @@ import warnings
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 from sklearn.base import clone
-from sklearn.linear_model import LinearRegression, Ridge
+from sklearn.compose import make_column_transformer
+from sklearn.linear_model import Ridge
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder
 from sklearn.utils import get_tags
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
@@ -22,6 +26,7 @@ from rankfair import (
     StratifiedEqualMeans,
     TiltedRegressor,
 )
+from refusals import sentence
 
 RACE = np.random.default_rng(0).choice(["p", "q", "r"], N)
 X = FRAME.assign(race=RACE)
@@ -43,7 +48,7 @@ MODELS = {
     ),
     "SDBC": (DecisionBoundaryCovariance(**LINEAR), "race"),
     "SSEM": (StratifiedEqualMeans(2, **LINEAR), "race"),
-    "tilted": (TiltedRegressor(Ridge(), 0.02, cv=None, **LINEAR), "race"),
+    "tilted": (TiltedRegressor(Ridge(), 0.02, cv=None, **SEEN), "race task"),
     "maps": (RankFairPostprocessor(Ridge(), 0.02, blind=True, **SEEN), "race task"),
     "maps, combinations": (
         RankFairPostprocessor(
@@ -58,8 +63,8 @@ SEEDED = {
         "race",
     ),
     "out of fold": (
-        TiltedRegressor(Ridge(), 0.02, cv=3, random_state=0, **LINEAR),
-        "race",
+        TiltedRegressor(Ridge(), 0.02, cv=3, random_state=0, **SEEN),
+        "race task",
     ),
     "maps, out of fold": (
         RankFairPostprocessor(Ridge(), 0.02, blind=True, cv=3, random_state=0, **SEEN),
@@ -166,12 +171,7 @@ def test_without_groups_a_warning_at_the_callers_line(name):
 
 
 @pytest.mark.parametrize(
-    "model",
-    [
-        RankFairRegressor(0.02),
-        TiltedRegressor(LinearRegression(), 0.02, cv=None),
-        DecisionBoundaryCovariance(),
-    ],
+    "model", [RankFairRegressor(0.02), DecisionBoundaryCovariance()]
 )
 def test_columns_and_arrays_say_the_same(model):
     numbers = FRAME[["a", "b", "c"]]
@@ -184,6 +184,27 @@ def test_columns_and_arrays_say_the_same(model):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert columns.score(FRAME, Y) == arrays.score(numbers, Y, tasks=FRAME["task"])
+
+
+@pytest.mark.parametrize("library", [pd.DataFrame, pl.DataFrame])
+@pytest.mark.parametrize("name", ["rank", "cross-validated", "SDBC", "SSEM", "tilted"])
+def test_blind_models_take_frames_without_the_group(name, library):
+    model, frame = model_of(name)
+    whole, part = (
+        library(it.to_dict("list")) for it in (frame, frame.drop(columns="sex"))
+    )
+    m = model.fit(whole, Y).predict(part)
+    np.testing.assert_array_equal(m, model.predict(whole))
+    if name == "tilted":
+        columns = make_column_transformer(
+            (OneHotEncoder(), ["sex"]), ("passthrough", ["a"])
+        )
+        model.set_params(estimator=make_pipeline(columns, Ridge()), epsilon=0.3)
+    else:
+        assert model.predictors_.tolist() == ["a", "b", "c"]
+    model.set_params(blind=False).fit(whole, Y)
+    assert "sex" in sentence(model.predict, part)
+    assert name == "tilted" or model.predictors_.tolist() == ["a", "b", "c", "sex"]
 
 
 class OfTowns(RankFairRegressor):

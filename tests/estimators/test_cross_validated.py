@@ -5,9 +5,7 @@ from sklearn.base import clone
 from sklearn.model_selection import KFold
 
 from rankfair import RankFairRegressor, RankFairRegressorCV
-from rankfair.constraints import Rank
 from rankfair.datasets.synthetic import make_biased_tasks
-from rankfair.penalties import Ridge as RidgePenalty
 
 DATA = make_biased_tasks(6, 30, random_state=1)
 FRAME, Y = DATA.frame, DATA.target
@@ -39,7 +37,6 @@ def test_beta_is_the_one_with_the_least_held_out_error():
     assert model.cv_results_["mse"] == pytest.approx(by_hand.mean(axis=1))
     assert model.beta_ == BETAS[int(np.argmin(by_hand.mean(axis=1)))]
     assert model.best_score_ == pytest.approx(-by_hand.mean(axis=1).min())
-    assert (model.epsilon_, model.penalty_) == (0.01, "pool")
     # The last fit is a plain one with what was chosen.
     plain = RankFairRegressor(0.01, beta=model.beta_, **COLUMNS).fit(FRAME, Y)
     assert (model.predict(FRAME) == plain.predict(FRAME)).all()
@@ -47,30 +44,7 @@ def test_beta_is_the_one_with_the_least_held_out_error():
     assert model.score(FRAME, Y) == plain.score(FRAME, Y)
 
 
-def test_epsilon_is_the_smallest_within_one_standard_error():
-    epsilons = [0.3, 0.0, 0.4, 0.1]
-    model = chosen(betas=[0.1, 3.0], epsilons=epsilons)
-    results = model.cv_results_
-    mse = results["mse"].reshape(4, 2)
-    best = int(np.argmin(results["mse"]))
-    error = results["split_mse"][best].std(ddof=1) / np.sqrt(3)
-    assert results["standard_error"][best] == pytest.approx(error)
-    limit = results["mse"][best] + error
-    good = [e for e, row in zip(epsilons, mse, strict=True) if row.min() <= limit]
-    assert model.epsilon_ == min(good)
-    assert model.beta_ == [0.1, 3.0][int(np.argmin(mse[epsilons.index(min(good))]))]
-    assert abs(model.loo_auc_ - 0.5) <= model.epsilon_ + 1e-3
-
-
-def test_a_penalty_that_is_an_object_brings_its_own_beta():
-    model = chosen(penalties=["task", RidgePenalty(5.0)], betas=BETAS)
-    assert model.cv_results_["beta"] == [*BETAS, 5.0]
-    alone = chosen(penalties=[RidgePenalty(5.0)], betas=BETAS)
-    named = chosen(penalties=["ridge"], betas=[5.0])
-    assert alone.beta_ == named.beta_ == 5.0
-    assert alone.best_score_ == named.best_score_
-
-
+@pytest.mark.filterwarnings("ignore:the predictors tell the groups:UserWarning")
 def test_whole_weights_are_repeated_rows():
     weights = np.random.default_rng(0).integers(0, 3, len(Y))
     again = np.repeat(np.arange(len(Y)), weights)
@@ -92,11 +66,10 @@ def test_whole_weights_are_repeated_rows():
 
 
 def test_settings_are_those_of_the_regressor():
-    """A parameter added to RankFairRegressor has to be added here, too."""
     ours = RankFairRegressorCV().get_params()
     theirs = RankFairRegressor().get_params()
-    assert {*theirs} - {*ours} == {"beta", "penalty"}
-    assert {*ours} - {*theirs} == {"betas", "epsilons", "penalties", "cv", "n_jobs"}
+    assert {*theirs} - {*ours} == {"beta"}
+    assert {*ours} - {*theirs} == {"betas", "cv", "n_jobs"}
     assert all(ours[name] == theirs[name] for name in {*ours} & {*theirs})
 
 
@@ -111,15 +84,10 @@ def test_only_the_last_fit_warns():
     [
         ({"betas": 1.0}, "betas must be a list of values to try; got 1.0"),
         ({"betas": [-1.0]}, "each of betas must be a number ≥ 0; got -1.0"),
-        ({"epsilons": ["x"]}, 'each of epsilons must be a number ≥ 0; got "x"'),
-        ({"epsilons": [0.7]}, r"epsilon must be a number in \[0, 0.5\]; got 0.7"),
-        ({"penalties": ["taks"]}, 'penalty must be one of .* Did you mean "task"'),
+        ({"epsilon": 0.7}, r"epsilon must be a number in \[0, 0.5\]; got 0.7"),
+        ({"penalty": "taks"}, 'penalty must be one of .* Did you mean "task"'),
         ({"cv": 1}, "cv must be a whole number ≥ 2"),
         ({"cv": []}, "cv holds out no row that counts"),
-        (
-            {"constraints": Rank(0.1), "epsilons": [0.1, 0.2]},
-            r"brings its own epsilon.*got Rank\(.* Use constraints=\"rank\"",
-        ),
         ({"epsilon": [0.1, 0.2]}, "epsilon must be one number"),
         ({"n_jobs": 0}, "n_jobs must be"),
     ],
@@ -129,7 +97,9 @@ def test_bad_input_gets_a_sentence(settings, sentence):
         chosen(**settings)
 
 
-@pytest.mark.filterwarnings("ignore:predictor:UserWarning")  # by the only row
+@pytest.mark.filterwarnings(
+    "ignore:the predictors tell the groups:UserWarning"
+)  # by the only row
 def test_a_group_of_one_row_is_never_held_out():
     race = np.where(np.arange(len(Y)) == 7, "rare", FRAME["z"].astype(str))
     model = RankFairRegressorCV([1.0], epsilon=0.4, cv=3, random_state=0)
@@ -143,25 +113,17 @@ def test_a_group_of_one_row_is_never_held_out():
     assert model.cv_results_["split_mse"].shape == (1, 3)
 
 
-def test_a_list_of_epsilons_is_one_for_each_constraint():
-    both = RankFairRegressorCV(
-        [1.0], epsilon=[0.3, 0.5], constraints=["rank", "mean"], cv=2, **COLUMNS
-    )
-    assert both.fit(FRAME, Y).epsilon_ == [0.3, 0.5]
-
-
 @pytest.mark.parametrize("power", [300, -100])
 def test_what_is_chosen_does_not_depend_on_the_unit_of_y(power):
-    settings = {"betas": [1e4, 0.1], "epsilons": [0.0, 0.1, 0.45], "cv": FOLDS}
-    model = RankFairRegressorCV(**settings, penalties=["ridge"], **COLUMNS)
+    settings = {"betas": [1e4, 0.1], "cv": FOLDS}
+    model = RankFairRegressorCV(**settings, penalty="ridge", **COLUMNS)
     plain, unit = clone(model).fit(FRAME, Y), 2.0**power
     other = clone(model).fit(FRAME, Y * unit)
-    assert (other.epsilon_, other.beta_) == (plain.epsilon_, plain.beta_)
-    assert plain.beta_ == 0.1
+    assert other.beta_ == plain.beta_ == 0.1
     # As far as it goes, the error is in the squared unit of y: 0, or infinite.
     assert other.best_score_ == plain.best_score_ * unit * unit
     small = model.fit(FRAME, Y / 1024)
-    for name in ("mse", "standard_error", "split_mse"):
+    for name in ("mse", "split_mse"):
         expected = plain.cv_results_[name] / 1024**2
         assert small.cv_results_[name] == pytest.approx(expected)
 

@@ -3,10 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
-from oracles import brute_twice_u
 from rankfair import (
     DecisionBoundaryCovariance,
     MultiTaskRegressor,
@@ -110,60 +107,6 @@ def test_left_out_is_a_refit_with_one_unit_of_weight_less(penalty, kind, n_group
     np.testing.assert_allclose(found[~alone], expected[~alone], atol=1e-8)
 
 
-@st.composite
-def few_rows(draw):
-    """Few rows: ties, tiny groups, uneven tasks, whole weights, two to four groups."""
-    n_rows = draw(st.integers(4, 30))
-    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
-    X, y = rng.normal(size=(n_rows, 2)), rng.normal(size=n_rows)
-    if draw(st.booleans()):
-        X = rng.integers(0, 3, (n_rows, 2)).astype(float)
-        y = rng.integers(0, 3, n_rows).astype(float)
-    n_groups = draw(st.integers(2, 4))
-    z = np.concatenate((np.arange(n_groups), rng.integers(0, n_groups, n_rows)))
-    z = rng.permutation(z[:n_rows])
-    tasks = np.minimum(rng.geometric(0.4, n_rows), draw(st.integers(1, 5)))
-    w = rng.integers(1, 4, n_rows) if draw(st.booleans()) else None
-    return X, y + draw(st.sampled_from([0.0, 1.0])) * z, z, tasks, w
-
-
-@settings(max_examples=60)
-@given(
-    data=few_rows(),
-    epsilon=st.sampled_from([0.0, 0.05, 0.3]),
-    count=st.sampled_from(["loo", "train"]),
-    penalty=st.sampled_from(["pool", "ridge"]),
-)
-@pytest.mark.filterwarnings("ignore::UserWarning")
-def test_recounted_bands_are_met_or_said_to_be_missed(data, epsilon, count, penalty):
-    X, y, z, tasks, w = data
-    model = RankFairRegressor(epsilon, count=count, penalty=penalty)
-    model.fit(X, y, tasks=tasks, sensitive_features=z, sample_weight=w)
-    m, times = model.predict(X, tasks=tasks), np.ones(len(y), int) if w is None else w
-    counted = model.loo_predictions_
-    few_left = counted is None or 2 * np.isfinite(counted).sum() < len(y)
-    counted = m if count == "train" or few_left else counted
-    known = np.isfinite(counted)
-    at = np.repeat(np.flatnonzero(known), times[known])
-    inside = True
-    for g in np.unique(z):
-        own = z[at] == g
-        pairs = int(own.sum() * (~own).sum())
-        off = abs(brute_twice_u(counted[at], own) - pairs)
-        # The band; of several groups 0.0005 beyond it or one pair, which is 2 in 2U.
-        slack = 1e-9 if z.max() < 2 else max(0.001 * pairs, 2)
-        inside &= off <= max(2 * epsilon * pairs, 1) + slack
-    assert inside or model.status_ == "infeasible"
-    assert model.status_ != "infeasible" or z.max() > 1 or not inside
-    # Never worse than one constant.
-    constant = np.average(y, weights=w)
-    off, spread = (np.average((y - m_) ** 2, weights=w) for m_ in (m, constant))
-    assert off <= spread * (1 + 1e-9) + 1e-18
-
-
-# Without the group column
-
-
 MODELS = [
     RankFairRegressor(0.1),
     RankFairRegressorCV([1.0], epsilon=0.1, cv=2),
@@ -181,7 +124,7 @@ def test_blind_is_the_default_and_predicts_frames_without_the_group(model, tmp_p
     assert model.predictors_.tolist() == ["u", "v"]
     found = model.predict(frame.drop(columns="z"))
     np.testing.assert_array_equal(found, model.predict(frame.assign(z=1 - z)))
-    if not isinstance(model, RankFairRegressorCV):
+    if type(model) is RankFairRegressor:
         again = load_model(save_model(model, tmp_path / "model.rankfair"))
         np.testing.assert_array_equal(found, again.predict(frame.drop(columns="z")))
     model.set_params(blind=False).fit(frame, y)

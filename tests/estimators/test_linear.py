@@ -164,6 +164,7 @@ def test_score_is_r2():
     model, w = fair().fit(FRAME, Y), np.random.default_rng(8).random(N)
     weighted = r2_score(Y, model.predict(FRAME), sample_weight=w)
     assert model.score(FRAME, Y, w) == pytest.approx(weighted)
+    assert "y holds text" in sentence(model.score, FRAME, Y.astype(str))
     by_array = MultiTaskRegressor().fit(NUMBERS, Y, tasks=TASK)
     assert by_array.score(NUMBERS, Y, tasks=TASK, sample_weight=w) > 0
 
@@ -187,3 +188,44 @@ def test_cross_validate_with_routed_arrays():
         pipeline = make_pipeline(StandardScaler(), model)
         pipeline.fit(NUMBERS, Y, **{**params, "sample_weight": None})
         assert pipeline.predict(NUMBERS, tasks=TASK).shape == (N,)
+
+
+# What a fit tells on its way, and what an interrupted one leaves
+
+
+def test_verbose_writes_to_stderr(capsys):
+    fair(verbose=1).fit(FRAME, Y)
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert "[RankFairRegressor] step 1: objective " in captured.err
+    assert "[RankFairRegressor] satisfied: objective" in captured.err
+    MultiTaskRegressor(verbose=1).fit(NUMBERS, Y)
+    assert "[MultiTaskRegressor] done" in capsys.readouterr().err
+    fair().fit(FRAME, Y)
+    assert capsys.readouterr().err == ""
+
+
+class Interrupted:
+    """A solver that the user stops after its first step."""
+
+    def solve(self, problem, request, demands, on_step=None):
+        def stop(step):
+            on_step(step)
+            raise KeyboardInterrupt
+
+        return Tilt().solve(problem, request, demands, on_step=stop)
+
+
+def test_ctrl_c_leaves_an_estimator_as_it_was():
+    model = fair(solver=Interrupted())
+    before = set(vars(model))
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(FRAME, Y)
+    assert set(vars(model)) == before
+    model = fair().fit(FRAME, Y)
+    predicted, before = model.predict(FRAME), set(vars(model))
+    model.set_params(solver=Interrupted())
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(FRAME.rename(columns={"a": "z"}), -Y)
+    np.testing.assert_array_equal(model.predict(FRAME), predicted)
+    assert set(vars(model)) == before

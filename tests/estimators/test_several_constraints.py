@@ -16,29 +16,21 @@ def apart(values, in_a):
     return values[in_a].mean() - values[~in_a].mean()
 
 
-def uneven(seed, ties=False, few=False):
-    """Tasks of uneven size; with many equal rows, or a group of a handful."""
-    rng = np.random.default_rng(seed)
-    codes = np.repeat(np.arange(6), (3, 6, 12, 24, 48, 87))
-    in_a = np.arange(180) % 45 == 0 if few else rng.random(180) < 0.4
-    X = rng.normal(size=(180, 3)) + np.outer(in_a, [0.8, 0.0, 0.4])
-    X = np.round(X) if ties else X
-    y = X @ [1.0, 0.5, -0.3] + 0.7 * in_a + rng.normal(size=180)
-    return X, y, codes, in_a
-
-
 BOTH = ["rank", "mean"]
 # How far outside several values may end: AUCs (or one pair), means in deviations.
 SLACK, OF_MEANS = 5e-4, 1e-6
 LINES = ["ridge", "pool"]  # penalties whose fits of all demands lie on a line
 BENT = ["task", "feature", "shared"]
-# How far outside several values may end: AUCs (or one pair), means in deviations.
 # Counts of training rows, at one β: what `predict` shows can be counted again.
 TRAINED = {"count": "train", "beta": 1.0}
 
 
-def fitted(epsilon, penalty, kind="uneven"):
-    X, y, codes, in_a = uneven(0, **({} if kind == "uneven" else {kind: True}))
+def fitted(epsilon, penalty):
+    """Fits to tasks of uneven size."""
+    rng = np.random.default_rng(0)
+    codes, in_a = np.repeat(np.arange(6), (3, 6, 12, 24, 48, 87)), rng.random(180) < 0.4
+    X = rng.normal(size=(180, 3)) + np.outer(in_a, [0.8, 0.0, 0.4])
+    y = X @ [1.0, 0.5, -0.3] + 0.7 * in_a + rng.normal(size=180)
     model = RankFairRegressor(epsilon, constraints=BOTH, penalty=penalty, **TRAINED)
     model.fit(X, y, tasks=codes, sensitive_features=in_a)
     m = model.predict(X, tasks=codes)
@@ -69,17 +61,6 @@ def test_fits_that_bend_say_whether_they_came_there(penalty):
     assert inside == (model.status_ == "satisfied")
     assert rank <= 0.035
     assert np.std(m - y) <= y.std()
-
-
-@pytest.mark.parametrize("penalty", LINES)
-@pytest.mark.parametrize("kind", ["ties", "few"])
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-def test_ties_and_tiny_groups_keep_the_means_whatever_the_ranks(penalty, kind):
-    model, y, in_a, _, rank, mean = fitted(0.01, penalty, kind)
-    assert mean <= (0.01 + 1e-8) * y.std()
-    missed = rank - 0.01 - 1.01 / (in_a.sum() * (~in_a).sum())
-    assert (missed <= 0) == (model.status_ != "infeasible")
-    assert missed <= 0.02
 
 
 @pytest.mark.parametrize("penalty", LINES)

@@ -129,6 +129,8 @@ def test_a_path_has_error_gap_means_and_distances_left_out(tmp_path):
         for name in ("rmse", "auc", "gap", "md", "ks"):
             assert getattr(near, name) == pytest.approx(getattr(row, name), abs=0.02)
         assert np.isnan(near.rmse_ci_low) and np.isnan(near.train_auc)
+    ends = [each.path().rows[-1].epsilon for each in (model, other)]
+    assert ends[0] == pytest.approx(ends[1], abs=0.01)
     assert len(other.path().rows) == len(model.path().rows)
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from rankfair.penalties import make_penalty
+from problems import make_penalty
 
 
 def just_above(k, n, excess, beta=10.0, seed=0):

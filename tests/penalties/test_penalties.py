@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from rankfair.penalties import make_penalty
+from problems import make_penalty
 
 NAMES = ["ridge", "task", "feature", "shared"]
 

@@ -6,15 +6,7 @@ import pytest
 from problems import PENALTIES, biased, free_fit, predictions, target
 from rankfair.input.errors import InputError
 from rankfair.penalties import Ridge
-from rankfair.solvers import NCADMM, Paper, Tilt, make_solver
 from rankfair.solvers.base import Request
-
-
-def test_the_settings_reach_the_solver():
-    assert make_solver("tilt", count="train", tol=0.5) == Tilt("train", tol=0.5)
-    assert make_solver("tilt", max_iter=7) == Tilt(max_iter=7)
-    assert make_solver("ncadmm", max_iter=7) == NCADMM(max_iter=7)
-    assert make_solver("paper", max_iter=7, random_state=3) == Paper(7, random_state=3)
 
 
 @pytest.mark.parametrize("penalty", PENALTIES)

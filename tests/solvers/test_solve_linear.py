@@ -3,11 +3,19 @@
 import numpy as np
 import pytest
 
-from problems import PENALTIES, biased, free_fit, posed, predictions, target
+from problems import (
+    PENALTIES,
+    biased,
+    free_fit,
+    make_penalty,
+    posed,
+    predictions,
+    target,
+)
 from programmes import least_by_cvxpy
 from rankfair.constraints import Mean, Residual
 from rankfair.core.problem import Groups, counted_weights
-from rankfair.penalties import Pool, make_penalty
+from rankfair.penalties import Pool
 from rankfair.solvers.base import Status
 from rankfair.solvers.counted import Demand
 from rankfair.solvers.tilt import solve_linear

@@ -22,7 +22,6 @@ __all__ = [
     "Rank",
     "Residual",
     "main_and_beside",
-    "make_constraint",
     "refuse_own_epsilon",
     "refuse_upper",
 ]
@@ -34,21 +33,6 @@ CONSTRAINTS: dict[str, type[Constraint]] = {
     "distribution": Distribution,
 }
 SIDES = ("both", "upper")
-
-
-def make_constraint(
-    constraint: str | Constraint, epsilon: float = 0.01, side: str = "both"
-) -> Constraint:
-    """The constraint of that name; an object is returned as it is.
-
-    Examples
-    --------
-    >>> make_constraint("mean", 0.1)
-    Mean(epsilon=0.1, side='both')
-    """
-    if isinstance(constraint, str):
-        return CONSTRAINTS[constraint](epsilon, side)
-    return constraint
 
 
 def refuse_own_epsilon(constraint: Any) -> None:

@@ -1,8 +1,8 @@
 """What all linear estimators share: settings, prediction, progress, results.
 
-Settings are checked, and names become objects of the registries.  `fit` sets fitted
-attributes all at once and last: an interrupted fit leaves a new estimator unfitted and
-an old one as it was.
+The settings of an estimator are the fields of a dataclass.  They are checked, and names
+become objects of the registries.  `fit` sets fitted attributes all at once and last: an
+interrupted fit leaves a new estimator unfitted and an old one as it was.
 """
 
 from __future__ import annotations
@@ -11,8 +11,9 @@ import math
 import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,7 +26,6 @@ from rankfair.constraints import (
     CONSTRAINTS,
     SIDES,
     main_and_beside,
-    make_constraint,
     refuse_upper,
 )
 from rankfair.constraints.base import Constraint
@@ -65,10 +65,10 @@ from rankfair.input.training import (
     read_new,
     refuse_unseen_tasks,
 )
-from rankfair.penalties import PENALTIES, make_penalty
+from rankfair.penalties import PENALTIES
 from rankfair.penalties.base import Penalty
 from rankfair.penalties.pool import Pool
-from rankfair.solvers import SOLVERS, Solver, make_solver
+from rankfair.solvers import SOLVERS, Solver
 from rankfair.solvers.admm import NCADMM, Paper, only_rank
 from rankfair.solvers.base import Request, Step
 from rankfair.solvers.tilt import Tilt
@@ -83,6 +83,42 @@ def r_squared(y: Any, predicted: Floats, sample_weight: Any) -> float:
     )
 
 
+# Settings that several constructors have
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class ColumnSettings:
+    """The columns of groups."""
+
+    sensitive_features: Any = None
+    blind: bool = True
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class BandSettings(ColumnSettings):
+    """What is to be equal between groups, and how these are read."""
+
+    intersect: bool = False
+    bins: int | None = None
+    constraints: Any = "rank"
+    side: Literal["both", "upper"] = "both"
+    random_state: Any = None
+    verbose: int = 0
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class LinearSettings:
+    """What all linear models are told."""
+
+    tasks: Any = None
+    standardize: bool = True
+    unseen: Literal["error", "shared"] = "error"
+    verbose: int = 0
+
+
+# What fits find
+
+
 class FittedRegressor(RegressorMixin, BaseEstimator):
     """A regressor that stores all it has found at once, and last."""
 
@@ -93,41 +129,13 @@ class FittedRegressor(RegressorMixin, BaseEstimator):
     n_features_in_: int
     feature_names_in_: NDArray[Any]
 
-    # The settings of all constructors; each class has some of them.
-    bins: int | None = None
-    blind: bool
-    constraints: Any
-    count: Any
-    cv: Any
-    direction: Any
-    epsilon: Any
-    estimator: Any
-    intersect: bool
-    max_iter: int
-    method: str
-    n_jobs: int | None
-    penalty: Any
-    beta: Any
-    random_state: Any
-    scope: str
-    sensitive_features: Any
-    side: Any
-    solver: Any
-    standardize: bool
-    tasks: Any = None
-    tol: float
-    unseen: str
-    verbose: int
-
-    def _keep(self, settings: dict[str, Any]) -> None:
-        """Store the settings of a constructor under their names, as they are."""
-        own = {name: value for name, value in settings.items() if name != "self"}
-        self.__dict__.update(own)
-
     def _store(self, fitted: dict[str, Any]) -> None:
         """Replace all fitted attributes."""
         self.__dict__.pop("feature_names_in_", None)
         self.__dict__.update(fitted)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "resolution_")
 
     def _repr_html_inner(self) -> str:
         """Return scikit-learn's diagram, and below it what the fit came to."""
@@ -144,39 +152,14 @@ class FittedRegressor(RegressorMixin, BaseEstimator):
             bundle["text/html"] = self._repr_html_inner()
         return bundle
 
-    def score(
-        self, X: Any, y: Any, sample_weight: Any = None, *, tasks: Any = None
-    ) -> float:
-        """Return R², the share of the target's variance that predictions explain.
 
-        Parameters
-        ----------
-        X : array-like or data frame of shape (N, `n_features_in_`)
-            Rows with the columns of training.
-        y : array-like of shape (N,)
-            What was observed.
-        sample_weight : array-like of shape (N,), optional
-            Weights of the rows.
-        tasks : array-like of shape (N,), optional
-            The task of each row, if `fit` got them as an array.
-
-        Returns
-        -------
-        float
-            1 at best.
-
-        Examples
-        --------
-        >>> from rankfair import MultiTaskRegressor
-        >>> model = MultiTaskRegressor(beta=0.0).fit([[0.0], [1.0], [2.0]], [1, 3, 5])
-        >>> round(model.score([[0.0], [1.0]], [1, 3]), 6)
-        1.0
-        """
-        return r_squared(y, self.predict(X, tasks=tasks), sample_weight)
-
-
-class GroupLabels(FittedRegressor):
+class GroupLabels(ColumnSettings, FittedRegressor):
     """How groups are read, and those of new rows as training read them."""
+
+    # Settings of those that have them.
+    tasks: Any = None
+    intersect: bool
+    bins: int | None = None
 
     # Set by `fit`, as they were then.
     _group_columns: Any
@@ -190,6 +173,15 @@ class GroupLabels(FittedRegressor):
     constraint_values_: dict[str, float]
     multiplier_: float
     trace_: list[tuple[float, float]]
+    # Of models around others.
+    estimator_: Any
+    oof_predictions_: Floats
+    n_refits_: int
+    maps_: dict[Any, Any]
+    ks_: float
+    wasserstein_: float
+    mean_difference_: float
+    theta_: float
 
     def _columns(self) -> Columns:
         """The columns of X that the constructor names, and how groups are read."""
@@ -238,8 +230,12 @@ def is_elsewhere(X: Any) -> bool:
     return of_dask or getattr(X, "is_stream", False) is True
 
 
-class TaskRegressor(FittedRegressor, ABC):
+class TaskRegressor(LinearSettings, FittedRegressor, ABC):
     """What all linear estimators share: one linear model a task."""
+
+    # Settings, each class has its own defaults.
+    penalty: Any
+    beta: Any
 
     # Set by `fit`.
     coef_: Floats
@@ -300,6 +296,36 @@ class TaskRegressor(FittedRegressor, ABC):
             m = linear_predict(rows, codes, coef, intercept, self.resolution_)
             return finite_predictions(m)
 
+    def score(
+        self, X: Any, y: Any, sample_weight: Any = None, *, tasks: Any = None
+    ) -> float:
+        """Return R², the share of the target's variance that predictions explain.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (N, `n_features_in_`)
+            Rows with the columns of training.
+        y : array-like of shape (N,)
+            What was observed.
+        sample_weight : array-like of shape (N,), optional
+            Weights of the rows.
+        tasks : array-like of shape (N,), optional
+            The task of each row, if `fit` got them as an array.
+
+        Returns
+        -------
+        float
+            1 at best.
+
+        Examples
+        --------
+        >>> from rankfair import MultiTaskRegressor
+        >>> model = MultiTaskRegressor(beta=0.0).fit([[0.0], [1.0], [2.0]], [1, 3, 5])
+        >>> round(model.score([[0.0], [1.0]], [1, 3]), 6)
+        1.0
+        """
+        return r_squared(y, self.predict(X, tasks=tasks), sample_weight)
+
     def state_without_rows(self) -> dict[str, Any]:
         """Return all attributes for a file: nothing in them is of a single row."""
         state = {**vars(self), "loo_predictions_": None}
@@ -308,17 +334,14 @@ class TaskRegressor(FittedRegressor, ABC):
             state["_trade_off"] = trade_off.without_rows()
         return state
 
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "coef_")
-
     def _check_settings(self) -> Request:
         """Check all settings; return the penalty asked for."""
         check_settings(self)
         return check_penalty(self)
 
-    def _problem(self, rows: TrainingRows) -> Problem:
-        n_tasks, copies = len(rows.layout.tasks), make_penalty(self.penalty).copies
-        check_room(n_tasks, rows.X.shape[1], copies)
+    def _problem(self, rows: TrainingRows, penalty: Penalty) -> Problem:
+        n_tasks = len(rows.layout.tasks)
+        check_room(n_tasks, rows.X.shape[1], penalty.copies)
         return Problem.from_rows(
             rows.X,
             rows.y,
@@ -435,11 +458,11 @@ def read_settings(model: Any) -> FairSettings:
     """Check the settings of a `RankFairRegressor`."""
     check_settings(model)
     asked = read_constraints(model)
-    if not hasattr(model.solver, "solve"):
-        check_choice("solver", model.solver, SOLVERS)
-    given = ("count", "direction", "max_iter", "tol", "random_state")
-    settings = {name: getattr(model, name) for name in given}
-    solver = make_solver(model.solver, **settings)
+    solver = model.solver
+    if not hasattr(solver, "solve"):
+        check_choice("solver", solver, SOLVERS)
+        kind: Any = SOLVERS[solver]
+        solver = kind(**{name: getattr(model, name) for name in kind.given})
     request = check_penalty(model, "task" if isinstance(solver, Paper) else "pool")
     _check_together(model, solver, request, asked)
     return FairSettings(request, asked, solver)
@@ -477,10 +500,10 @@ def _request(penalty: Any, beta: Any) -> Request:
     check_choice("penalty", penalty, PENALTIES)
     if isinstance(beta, str):
         check_choice("beta", beta, ("auto",))
-        return Request(make_penalty(penalty))
+        return Request(PENALTIES[penalty]())
     if np.ndim(beta) == 0:
         given = check_number("beta", beta, 0.0)
-        return Request(make_penalty(penalty, given), given, fixed=penalty != "pool")
+        return Request(PENALTIES[penalty](given), given, fixed=penalty != "pool")
     if penalty != "pool" or len(beta) != 3:
         named = Argument("penalty", "pool")
         raise InputError(
@@ -496,17 +519,21 @@ def read_constraints(model: Any) -> tuple[Constraint, ...]:
     """Return the constraints asked for, the one that is counted first."""
     constraints = []
     for name, width in _named_constraints(model.constraints, model.epsilon):
-        if not isinstance(name, Constraint):
-            check_choice("constraints", name, CONSTRAINTS)
-        kind = type(name) if isinstance(name, Constraint) else CONSTRAINTS[name]
+        if isinstance(name, Constraint):
+            constraints.append(name)
+            continue
+        check_choice("constraints", name, CONSTRAINTS)
+        kind = CONSTRAINTS[name]
         epsilon = check_number("epsilon", width, 0.0, kind.widest)
-        constraints.append(make_constraint(name, epsilon, model.side))
+        constraints.append(kind(epsilon, model.side))
     kinds = [name_of(each) for each in constraints]
     for own in kinds:
         if kinds.count(own) > 1:
             times = f"names {shown(own)} {kinds.count(own)} times"
             raise InputError("constraints", times, cure="Once is enough.")
-    constraint, beside = main_and_beside(constraints)
+    constraint, beside = constraints[0], tuple[Constraint, ...]()
+    if len(constraints) > 1:
+        constraint, beside = main_and_beside(constraints)
     if constraint.two_groups_only and constraint.side == "upper":
         raise InputError(
             "side",

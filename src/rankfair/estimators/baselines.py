@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -12,7 +13,7 @@ import numpy as np
 from rankfair.constraints.base import KEPT
 from rankfair.constraints.linear import Linear, Mean, Residual
 from rankfair.core.problem import Groups, Problem, counted_weights
-from rankfair.estimators.base import Progress, TaskRegressor
+from rankfair.estimators.base import ColumnSettings, Progress, TaskRegressor
 from rankfair.estimators.outcome import linear_attributes, no_groups, tell
 from rankfair.input.errors import check_choice
 from rankfair.input.frames import refuse_sparse
@@ -27,10 +28,12 @@ from rankfair.stats.propensity import by_quantiles, log_odds
 METHODS = ("exact", "adm")
 
 
-class _Baseline(TaskRegressor):
+class _Baseline(ColumnSettings, TaskRegressor):
     """A fit under linear demands on two groups."""
 
     groups_: Any
+    covariance_: float
+    strata_: list[dict[str, Any]]
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -93,7 +96,7 @@ class _Baseline(TaskRegressor):
             sensitive_features=sensitive_features,
             sample_weight=sample_weight,
         )
-        progress, problem = Progress(self), self._problem(rows)
+        progress, problem = Progress(self), self._problem(rows, request.penalty)
         penalty = request.of_targets(problem, *problem.sums(()))[0]
         solution, own = self._solve(rows, problem, penalty)
         fitted = {
@@ -121,6 +124,7 @@ def _met(problem: Problem, penalty: Penalty, demands: Sequence[Demand]) -> Solut
     return unconstrained(problem, Request(penalty, fixed=True))
 
 
+@dataclass(eq=False, repr=False)
 class DecisionBoundaryCovariance(_Baseline):
     r"""Regression whose predictions do not vary with the group on average (SDBC).
 
@@ -179,25 +183,13 @@ class DecisionBoundaryCovariance(_Baseline):
     True
     """
 
-    covariance_: float
-
-    def __init__(
-        self,
-        *,
-        tasks: Any = None,
-        sensitive_features: Any = None,
-        blind: bool = True,
-        penalty: Any = "task",
-        beta: float = 1.0,
-        method: str = "exact",
-        trade_off: float = 1.0,
-        max_iter: int = 50,
-        standardize: bool = True,
-        unseen: str = "error",
-        random_state: Any = None,
-        verbose: int = 0,
-    ):
-        self._keep(locals())
+    _: KW_ONLY
+    penalty: Any = "task"
+    beta: float = 1.0
+    method: str = "exact"
+    trade_off: float = 1.0
+    max_iter: int = 50
+    random_state: Any = None
 
     def _check_settings(self) -> Request:
         check_choice("method", self.method, METHODS)
@@ -222,27 +214,16 @@ class DecisionBoundaryCovariance(_Baseline):
         return solution, {"covariance_": share * (1 - share) * gap * problem.y_unit}
 
 
+@dataclass(eq=False, repr=False)
 class _Stratified(_Baseline):
     """One demand in each stratum of the propensity score."""
 
-    n_strata: int
-    strata_: list[dict[str, Any]]
     _demand: ClassVar[Linear]
 
-    def __init__(
-        self,
-        n_strata: int = 5,
-        *,
-        tasks: Any = None,
-        sensitive_features: Any = None,
-        blind: bool = True,
-        penalty: Any = "ridge",
-        beta: float = 0.0,
-        standardize: bool = True,
-        unseen: str = "error",
-        verbose: int = 0,
-    ):
-        self._keep(locals())
+    n_strata: int = 5
+    _: KW_ONLY
+    penalty: Any = "ridge"
+    beta: float = 0.0
 
     def _solve(
         self, rows: TrainingRows, problem: Problem, penalty: Penalty

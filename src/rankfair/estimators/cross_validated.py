@@ -2,50 +2,42 @@
 
 from __future__ import annotations
 
-import math
 import warnings
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+from dataclasses import KW_ONLY, dataclass
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils.parallel import Parallel, delayed
 
-from rankfair.constraints import refuse_own_epsilon
 from rankfair.estimators.base import check_settings
 from rankfair.estimators.linear import FairRegressor, RankFairRegressor
 from rankfair.estimators.tilted import check_unit
-from rankfair.input.arrays import Codes, Floats
-from rankfair.input.errors import check_number, values_to_try
+from rankfair.input.arrays import Floats
+from rankfair.input.errors import check_choice, check_number, values_to_try
 from rankfair.input.folds import Folds, make_folds, take_rows
 from rankfair.input.groups import GROUPS, label_table, passed_columns
 from rankfair.input.training import read_training
-from rankfair.penalties.base import Penalty
+from rankfair.penalties import PENALTIES, PenaltyName
 
 
+@dataclass(eq=False, repr=False)
 class RankFairRegressorCV(FairRegressor):
-    """`RankFairRegressor` with β, and if asked ε and the penalty, by cross-validation.
+    """`RankFairRegressor` with β by cross-validation.
 
-    Every candidate is fitted with its constraint on part of the rows and judged by its
-    mean squared error on the rest.  The best is fitted again on all rows.
+    Every β is fitted with the constraint on part of the rows and judged by its mean
+    squared error on the rest.  The best is fitted again on all rows.
 
     Parameters
     ----------
     betas : sequence of float or "auto", default=("auto", 1.0, 10.0, 100.0, 1000.0)
         Weights of the penalty to try.
     epsilon : float or list of float, default=0.01
-        Half width of the band, as in `RankFairRegressor`; not used with `epsilons`.
-    epsilons : sequence of float, optional
-        Half widths to choose from: the smallest is taken whose held-out error, with the
-        best penalty and β for it, is within one standard error of the best.
-    penalties : sequence of {"pool", "task", "feature", "shared", "ridge"} or \
-            Penalty, default=("pool",)
-        Penalties to try; an object brings its own β.
+        Half width of the band, as in `RankFairRegressor`.
     cv : int, splitter or iterable of (train, test), default=5
         How many folds.  They are made within tasks, so that every task and group keeps
         rows to learn from; the only row of a task or a group is always learnt from.
     tasks, sensitive_features, blind, intersect, bins, constraints, scope, side, \
-count, direction, solver, standardize, unseen, max_iter, tol, verbose
+penalty, count, direction, solver, standardize, unseen, max_iter, tol, verbose
         As in `RankFairRegressor`.
     random_state : int, Generator or None, default=None
         Seed of the folds, and of solvers that start at random.
@@ -57,23 +49,18 @@ count, direction, solver, standardize, unseen, max_iter, tol, verbose
     ----------
     beta_ : float or tuple of float
         The β chosen, or the numbers that "auto" came to.
-    epsilon_ : float or list of float
-        The ε chosen, or the one given.
-    penalty_ : str or Penalty
-        The penalty chosen.
     best_score_ : float
         Less the held-out mean squared error of what was chosen.
     cv_results_ : dict
-        A value for each candidate: "epsilon", "penalty", "beta", "mse" (over all rows
-        held out), "standard_error" (over folds), and "split_mse", of shape
-        (candidates, folds).
+        A value for each β: "beta", "mse" (over all rows held out), and "split_mse", of
+        shape (betas, folds).
     estimator_ : RankFairRegressor
         The last fit; all its fitted attributes are here as well.
 
     See Also
     --------
     RankFairRegressor : one fit.
-    fairness_path : error and rank gap for many ε.
+    fairness_path : error and rank gap for many ε, and which ε to choose.
 
     Examples
     --------
@@ -90,40 +77,12 @@ count, direction, solver, standardize, unseen, max_iter, tol, verbose
     True
     """
 
-    epsilon_: Any
-    penalty_: str | Penalty
-    best_score_: float
-    cv_results_: dict[str, Any]
-    estimator_: RankFairRegressor
-
-    def __init__(
-        self,
-        betas: Any = ("auto", 1.0, 10.0, 100.0, 1000.0),
-        *,
-        epsilon: float = 0.01,
-        epsilons: Any = None,
-        penalties: Any = ("pool",),
-        cv: Any = 5,
-        tasks: Any = None,
-        sensitive_features: Any = None,
-        blind: bool = True,
-        intersect: bool = False,
-        bins: int | None = None,
-        constraints: Any = "rank",
-        scope: str = "global",
-        side: str = "both",
-        count: str = "loo",
-        direction: str = "mean",
-        solver: Any = "tilt",
-        standardize: bool = True,
-        unseen: str = "error",
-        max_iter: int = 50,
-        tol: float = 1e-4,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ):
-        self._keep(locals())
+    betas: Any = ("auto", 1.0, 10.0, 100.0, 1000.0)
+    _: KW_ONLY
+    epsilon: Any = 0.01
+    penalty: PenaltyName = "pool"
+    cv: Any = 5
+    n_jobs: int | None = None
 
     def fit(
         self,
@@ -164,17 +123,51 @@ count, direction, solver, standardize, unseen, max_iter, tol, verbose
         >>> model.fit(X, X[:, 0] + z, sensitive_features=z).beta_
         0.1
         """
-        candidates = self._candidates()
+        betas = [
+            beta if beta == "auto" else check_number("each of betas", beta, 0.0)
+            for beta in values_to_try("betas", self.betas)
+        ]
         check_settings(self)
-        rows = _Trials.of(self, X, y, tasks, sensitive_features, sample_weight)
+        check_choice("penalty", self.penalty, PENALTIES)  # objects bring their own β
+        rows = read_training(
+            X,
+            y,
+            self._columns(),
+            tasks=tasks,
+            sensitive_features=sensitive_features,
+            sample_weight=sample_weight,
+            seen=lambda X, *_: X,
+            every_row=True,
+        )
+        check_unit(rows.y)
+        passed: dict[str, Any] = {} if tasks is None else {"tasks": rows.codes}
+        if sensitive_features is not None:
+            passed[GROUPS] = label_table(passed_columns(sensitive_features, GROUPS)[0])
+        if rows.weights is not None:
+            passed["sample_weight"] = rows.weights
+        cells = [each.codes for each in rows.attributes]
+        folds = make_folds(
+            self.cv,
+            rows.codes,
+            np.column_stack(cells or [np.zeros(len(rows.y), np.intp)]),
+            np.random.default_rng(self.random_state),
+            weights=rows.weights,
+            X=X,
+            y=rows.y,
+        )
         with warnings.catch_warnings():
             # What is chosen is fitted once more, and warns then.
             warnings.simplefilter("ignore", UserWarning)
-            fits = (delayed(rows.errors)(self._settings(each)) for each in candidates)
-            errors = np.array(Parallel(n_jobs=self.n_jobs)(fits))
-        results, chosen = rows.results(candidates, errors, self.epsilons is not None)
-        best = candidates[chosen]
-        model = self._settings(best).fit(
+            trials = (
+                delayed(_errors)(self._regressor(beta), X, rows.y, passed, folds)
+                for beta in betas
+            )
+            errors = np.array(Parallel(n_jobs=self.n_jobs)(trials))
+        weights = np.ones(len(rows.y)) if rows.weights is None else rows.weights
+        by_fold = np.array([weights[test].sum() for _, test in folds])
+        mse = errors @ by_fold / by_fold.sum()
+        best = int(np.argmin(mse))
+        model = self._regressor(betas[best]).fit(
             X,
             y,
             tasks=tasks,
@@ -184,126 +177,31 @@ count, direction, solver, standardize, unseen, max_iter, tol, verbose
         settings = model.get_params(deep=False)
         fitted = {name: it for name, it in vars(model).items() if name not in settings}
         fitted |= {
-            "beta_": model.beta_ if best.beta == "auto" else best.beta,
-            "epsilon_": best.epsilon,
-            "penalty_": best.penalty,
-            "best_score_": -float(results["mse"][chosen]),
-            "cv_results_": results,
+            "beta_": model.beta_ if betas[best] == "auto" else betas[best],
+            "best_score_": -float(mse[best]),
+            "cv_results_": {"beta": betas, "mse": mse, "split_mse": errors},
             "estimator_": model,
         }
         self._store(fitted)
         return self
 
-    def _candidates(self) -> list[_Candidate]:
-        """Check what is to be tried; a penalty that is an object brings its own β."""
-        betas = [
-            beta if beta == "auto" else check_number("each of betas", beta, 0.0)
-            for beta in values_to_try("betas", self.betas)
-        ]
-        epsilons = [self.epsilon]
-        if self.epsilons is not None:
-            refuse_own_epsilon(self.constraints)
-            given = values_to_try("epsilons", self.epsilons)
-            epsilons = [check_number("each of epsilons", e, 0.0) for e in given]
-        return [
-            _Candidate(epsilon, penalty, beta)
-            for epsilon in epsilons
-            for penalty in values_to_try("penalties", self.penalties)
-            for beta in ([penalty.beta] if isinstance(penalty, Penalty) else betas)
-        ]
-
-    def _settings(self, candidate: _Candidate) -> RankFairRegressor:
+    def _regressor(self, beta: Any) -> RankFairRegressor:
         own = self.get_params(deep=False)
-        for name in ("betas", "epsilons", "penalties", "cv", "n_jobs"):
+        for name in ("betas", "cv", "n_jobs"):
             del own[name]
-        return RankFairRegressor(**{**own, **candidate._asdict()})
+        return RankFairRegressor(**own, beta=beta)
 
 
-class _Candidate(NamedTuple):
-    """Settings that are tried."""
-
-    epsilon: Any
-    penalty: Any
-    beta: Any
-
-
-@dataclass(frozen=True)
-class _Trials:
-    """The rows that settings are tried on, and how they are split."""
-
-    X: Any
-    y: Floats
-    weights: Floats | None
-    passed: dict[str, NDArray[Any]]  # labels that came as arrays
-    folds: Folds
-
-    @classmethod
-    def of(
-        cls, model: Any, X: Any, y: Any, tasks: Any, groups: Any, sample_weight: Any
-    ) -> _Trials:
-        """Check what was passed to `fit`; split the rows."""
-        rows = read_training(
-            X,
-            y,
-            model._columns(),
-            tasks=tasks,
-            sensitive_features=groups,
-            sample_weight=sample_weight,
-            seen=lambda X, *_: X,
-            every_row=True,
-        )
-        check_unit(rows.y)
-        passed = {} if tasks is None else {"tasks": rows.codes}
-        if groups is not None:
-            passed[GROUPS] = label_table(passed_columns(groups, GROUPS)[0])
-        cells = [each.codes for each in rows.attributes]
-        folds = make_folds(
-            model.cv,
-            rows.codes,
-            np.column_stack(cells or [np.zeros(len(rows.y), np.intp)]),
-            np.random.default_rng(model.random_state),
-            weights=rows.weights,
-            X=X,
-            y=rows.y,
-        )
-        return cls(X, rows.y, rows.weights, passed, folds)
-
-    def errors(self, model: RankFairRegressor) -> list[float]:
-        """Return the mean squared error of what each fold holds out."""
-        return [self._error(model, train, test) for train, test in self.folds]
-
-    def _error(self, model: RankFairRegressor, train: Codes, test: Codes) -> float:
-        labels = {name: values[train] for name, values in self.passed.items()}
-        if self.weights is not None:
-            labels["sample_weight"] = self.weights[train]
-        model.fit(take_rows(self.X, train), self.y[train], **labels)
-        tasks = self.passed["tasks"][test] if "tasks" in self.passed else None
-        off = self.y[test] - model.predict(take_rows(self.X, test), tasks=tasks)
-        weights = None if self.weights is None else self.weights[test]
-        return float(np.average(off * off, weights=weights))
-
-    def results(
-        self, candidates: list[_Candidate], errors: Floats, fairest: bool
-    ) -> tuple[dict[str, Any], int]:
-        """Return ``cv_results_`` and the place of what was chosen.
-
-        That is the best, or the ``fairest`` within one standard error of it.
-        """
-        w = np.ones(len(self.y)) if self.weights is None else self.weights
-        by_fold = np.array([w[test].sum() for _, test in self.folds])
-        mse, n_folds = errors @ by_fold / by_fold.sum(), errors.shape[1]
-        unit = float(errors.max()) or 1.0  # squares of squares have none
-        spread = unit * (errors / unit).std(axis=1, ddof=min(1, n_folds - 1))
-        results: dict[str, Any] = {
-            name: [getattr(each, name) for each in candidates]
-            for name in _Candidate._fields
-        }
-        results["mse"], results["split_mse"] = mse, errors
-        results["standard_error"] = spread / math.sqrt(n_folds)
-        chosen = int(np.argmin(mse))
-        if fairest:
-            epsilons = np.array(results["epsilon"])
-            near = mse <= mse[chosen] + results["standard_error"][chosen]
-            least = epsilons[near].min()
-            chosen = int(np.argmin(np.where(epsilons == least, mse, math.inf)))
-        return results, chosen
+def _errors(
+    model: RankFairRegressor, X: Any, y: Floats, passed: dict[str, Any], folds: Folds
+) -> list[float]:
+    """Return the mean squared error of what each fold holds out."""
+    found = []
+    for train, test in folds:
+        given = {name: values[train] for name, values in passed.items()}
+        model.fit(take_rows(X, train), y[train], **given)
+        held_out = {name: values[test] for name, values in passed.items()}
+        m = model.predict(take_rows(X, test), tasks=held_out.get("tasks"))
+        weights = held_out.get("sample_weight")
+        found.append(float(np.average((y[test] - m) ** 2, weights=weights)))
+    return found

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, replace
 from functools import update_wrapper
 from importlib import import_module
 from types import MethodType
@@ -21,8 +22,10 @@ from rankfair.engines.chunked import ChunkedEngine, make_engine
 from rankfair.engines.labels import Coding
 from rankfair.engines.streams import open_rows
 from rankfair.estimators.base import (
+    BandSettings,
     FairSettings,
     GroupLabels,
+    LinearSettings,
     Progress,
     TaskRegressor,
     check_groups,
@@ -33,13 +36,11 @@ from rankfair.estimators.base import (
 from rankfair.estimators.outcome import (
     attributes_at,
     cautions,
-    counted_error,
     finish,
     groups_of,
     linear_attributes,
     no_groups,
     one_group_note,
-    reached,
 )
 from rankfair.input.arrays import Floats
 from rankfair.input.errors import InputError, shown
@@ -89,7 +90,19 @@ class _OnLine:
         return MethodType(self.method, model)
 
 
-class FairRegressor(GroupLabels, TaskRegressor):
+@dataclass(eq=False, repr=False, kw_only=True)
+class TiltSettings(BandSettings, LinearSettings):
+    """How a linear model comes into its band."""
+
+    scope: Literal["global", "task", "both"] = "global"
+    count: Literal["loo", "train"] = "loo"
+    direction: Literal["mean", "density"] = "mean"
+    solver: Any = "tilt"
+    max_iter: int = 50
+    tol: float = 1e-4
+
+
+class FairRegressor(TiltSettings, GroupLabels, TaskRegressor):
     """Linear regressors that keep groups in a band."""
 
     # Set by `fit`.
@@ -99,6 +112,9 @@ class FairRegressor(GroupLabels, TaskRegressor):
     task_values_: Floats | None
     task_status_: NDArray[Any] | None
     unbalanced_tasks_: dict[Any, Any] | None
+    # Of a search.
+    best_score_: float
+    cv_results_: dict[str, Any]
 
     def certify(
         self,
@@ -149,6 +165,7 @@ class FairRegressor(GroupLabels, TaskRegressor):
         )
 
 
+@dataclass(eq=False, repr=False)
 class RankFairRegressor(FairRegressor):
     r"""Linear regression over many tasks that does not rank one group above another.
 
@@ -347,31 +364,10 @@ class RankFairRegressor(FairRegressor):
     True
     """
 
-    def __init__(
-        self,
-        epsilon: float = 0.01,
-        *,
-        tasks: Any = None,
-        sensitive_features: Any = None,
-        blind: bool = True,
-        intersect: bool = False,
-        bins: int | None = None,
-        constraints: Any = "rank",
-        scope: Literal["global", "task", "both"] = "global",
-        side: Literal["both", "upper"] = "both",
-        penalty: PenaltyName | Penalty = "pool",
-        beta: Any = "auto",
-        count: Literal["loo", "train"] = "loo",
-        direction: Literal["mean", "density"] = "mean",
-        solver: Any = "tilt",
-        standardize: bool = True,
-        unseen: Literal["error", "shared"] = "error",
-        max_iter: int = 50,
-        tol: float = 1e-4,
-        random_state: Any = None,
-        verbose: int = 0,
-    ):
-        self._keep(locals())
+    epsilon: float = 0.01
+    _: KW_ONLY
+    penalty: PenaltyName | Penalty = "pool"
+    beta: Any = "auto"
 
     def fit(
         self,
@@ -433,73 +429,65 @@ class RankFairRegressor(FairRegressor):
             _check_streamed(self, settings, passed)
             return self._fit_streamed(X, y, sample_weight, named, settings)
         rows = read_training(X, y, named, **passed)
-        progress, advice = Progress(self), ""
+        progress = Progress(self)
         if rows.in_a is None:
             settings = settings._replace(constraints=())
-            solution = unconstrained(self._problem(rows), settings.request)
+            request = settings.request
+            solution = unconstrained(self._problem(rows, request.penalty), request)
         else:
             check_groups(self, settings, rows)
-            solution = self._solve(rows, settings, progress, rows.group_predictors)
-            if solution.status is Status.INFEASIBLE and self.blind:
-                advice = self._with_the_group(rows, settings, solution)
-        notes = [*cautions(self, settings, solution, rows)]
-        finish(self, settings, solution, rows, X, progress, notes, advice)
+            solution = self._solve(rows, settings, progress)
+        notes, advice = [*cautions(self, settings, solution, rows)], ""
+        if solution.status is Status.INFEASIBLE and self.blind:
+            advice = self._with_the_group(X, y, passed, solution)
+        finish(self, settings, solution, rows, X, progress, notes, advice=advice)
         return self
 
-    def _solve(
-        self,
-        rows: TrainingRows,
-        settings: FairSettings,
-        progress: Progress | None,
-        own: Sequence[int],
-    ) -> Solution:
-        """Solve for the groups of all rows, or for those of each task.
+    def _with_the_group(
+        self, X: Any, y: Any, passed: dict[str, Any], solution: Solution
+    ) -> str:
+        """Say what the group among the predictors would reach: one more fit.
 
-        ``own`` are the predictors that are the group.
+        Where it is no column of X, or the fit takes long, it is not made.
         """
+        line = solution.line
+        quick = line is not None and line.fitter.penalty.quadratic
+        named = passed["sensitive_features"] is None
+        if not (named and quick and len(y) <= FEW_ROWS):
+            return (
+                " The group as a column of X, a predictor with blind=False, can help."
+            )
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            seeing = clone(self).set_params(blind=False).fit(X, y, **passed)
+        left_out = seeing.loo_predictions_ is not None and self.count == "loo"
+        m = seeing.loo_predictions_ if left_out else seeing.predict(X)
+        values = seeing.constraint_values_
+        if left_out and "rank" in values:
+            values = {**values, "rank": seeing.loo_auc_}
+        came = ", ".join(f"{name} {value:.4f}" for name, value in values.items())
+        known, which = np.isfinite(m), "left-out" if left_out else "training"
+        error = np.sqrt(np.mean((np.asarray(y, float)[known] - m[known]) ** 2))
+        does = "would not reach" if seeing.status_ == "infeasible" else "would reach"
+        return (
+            f" With the group among the predictors (blind=False) the fit {does} the "
+            f"band: {came.replace('rank', 'AUC')}, with an RMSE of {error:.4g} on "
+            f"{which} rows."
+        )
+
+    def _solve(
+        self, rows: TrainingRows, settings: FairSettings, progress: Progress
+    ) -> Solution:
+        """Solve for the groups of all rows, or for those of each task."""
         request, constraints, solver = settings
-        problem, request = self._problem(rows), _exempting(request, own)
+        problem = self._problem(rows, request.penalty)
+        request = _exempting(request, rows.group_predictors)
         if self.scope == "global":
             demands = _demands(rows, problem, constraints)
             return solver.solve(problem, request, demands, progress)
         penalty = request.of_targets(problem, *problem.sums(()))[0]
         both = self.scope == "both"
         return solve_tasks(problem, penalty, constraints[0], progress, both)
-
-    def _with_the_group(
-        self, rows: TrainingRows, settings: FairSettings, solution: Solution
-    ) -> str:
-        """Say what the group among the predictors would reach: one more fit.
-
-        Where there are many rows that would take as long again: it is not made.
-        """
-        line = solution.line
-        quick = line is not None and line.fitter.penalty.quadratic
-        if line is None or not quick or len(rows.y) > FEW_ROWS:
-            return (
-                " The group among the predictors (blind=False) can help; what it would "
-                "reach was not computed."
-            )
-        columns = []
-        for each in rows.attributes:
-            fill = each.sizes()[1:] / each.sizes().sum()
-            encoder = GroupEncoder(-1, each.name, each.labels, fill)
-            columns.append(encoder.columns_of(each.codes))
-        n, seeing = rows.X.shape[1], rows.beside(columns)
-        added = range(n, seeing.X.shape[1])
-        other = self._solve(seeing, settings, None, added)
-        assert other.line is not None
-        count = settings.counted_on
-        error, which = counted_error(other.line, count, np.array(other.multipliers))
-        own, _ = counted_error(line, count, np.array(solution.multipliers))
-        asked = settings.constraints
-        came = "; ".join(reached(other.values, asked, rows.attributes))
-        does = "would not reach" if other.status is Status.INFEASIBLE else "would reach"
-        return (
-            " With the group among the predictors (blind=False, and the group a column "
-            f"of X) the fit {does} the band: {came}, with an RMSE of {error:.4g} on "
-            f"{which} rows (here {own:.4g})."
-        )
 
     def _fit_streamed(
         self, X: Any, y: Any, weight: str | None, named: Columns, settings: FairSettings
@@ -527,7 +515,8 @@ class RankFairRegressor(FairRegressor):
                 assert solution.line is not None
                 (auc,) = solution.line.trained.aucs(np.array(solution.multipliers))
                 notes += _alike(engine, solution, self.count)
-                notes += one_group_note(_by_task(engine)) if self.blind else ()
+                if self.blind:
+                    notes += one_group_note([_by_task(engine)])
             columns = Named(roles.names)
             finish(self, settings, solution, rows, columns, progress, notes, auc=auc)
         return self
@@ -639,6 +628,7 @@ class RankFairRegressor(FairRegressor):
         return axes
 
 
+@dataclass(eq=False, repr=False)
 class MultiTaskRegressor(TaskRegressor):
     r"""Linear regression over many tasks, penalised jointly, without groups.
 
@@ -708,17 +698,9 @@ class MultiTaskRegressor(TaskRegressor):
     ([[1.0], [-2.0]], [1, 2])
     """
 
-    def __init__(
-        self,
-        *,
-        tasks: Any = None,
-        penalty: PenaltyName | Penalty = "pool",
-        beta: Any = "auto",
-        standardize: bool = True,
-        unseen: Literal["error", "shared"] = "error",
-        verbose: int = 0,
-    ):
-        self._keep(locals())
+    _: KW_ONLY
+    penalty: PenaltyName | Penalty = "pool"
+    beta: Any = "auto"
 
     def fit(
         self, X: Any, y: Any, *, tasks: Any = None, sample_weight: Any = None
@@ -754,7 +736,7 @@ class MultiTaskRegressor(TaskRegressor):
             X, y, Columns(self.tasks), tasks=tasks, sample_weight=sample_weight
         )
         progress = Progress(self)
-        solution = unconstrained(self._problem(rows), request)
+        solution = unconstrained(self._problem(rows, request.penalty), request)
         fitted = linear_attributes(solution, rows, X)
         progress.close(fitted)
         self._store(fitted)

@@ -56,8 +56,8 @@ from rankfair.stats.auc import auc_estimate
 from rankfair.stats.estimate import Estimate, TwoGroups
 from rankfair.stats.ordered import placements
 
-GIVEN_AWAY = 0.95  # the AUC of a predictor that tells the groups apart alone
-SAMPLE = 4096  # rows on which predictors are looked at first
+GIVEN_AWAY = 0.95  # the AUC of predictors that give the group away
+SAMPLE = 1 << 12  # rows that say whether all are worth counting
 FEW_DISTINCT = 16
 EXPENSIVE = 1.05  # left-out error of the fit over that of the unconstrained one
 POINTS = 201  # ε of the table in a model file
@@ -108,45 +108,26 @@ def finish(
     X: Any,
     progress: Progress,
     notes: list[Warning],
-    advice: str = "",
     auc: float | None = None,
+    advice: str = "",
 ) -> None:
     """Store what a fit came to, and say what there is to say.
 
     ``auc`` is that of two groups in training rows that are not in memory.
     """
     asked, values = settings.constraints, solution.values
-    fitted = fitted_attributes(model, settings, solution, rows, X, auc)
-    advice = other_ways(solution, asked) + advice
-    notes += not_reached(solution.status, values, asked, rows.attributes, advice)
-    notes += outside_in_tasks(solution, rows)
-    progress.close(fitted)
-    model._store(fitted)
-    tell(notes, depth=2 if isinstance(X, Named) else 1)
-
-
-def fitted_attributes(
-    model: Any,
-    settings: FairSettings,
-    solution: Solution,
-    rows: TrainingRows,
-    X: Any,
-    auc: float | None,
-) -> dict[str, Any]:
-    """Return all attributes of a fitted `RankFairRegressor`."""
-    asked = settings.constraints
-    linear = solution.coef, solution.intercept, solution.resolution
-    if auc is not None:
-        aucs = pair_attributes(auc, rows.attributes[0].labels)
-    else:
+    if auc is None:
+        linear = solution.coef, solution.intercept, solution.resolution
         aucs = auc_attributes(rows, linear_predict(rows.X, rows.codes, *linear))
+    else:
+        aucs = pair_attributes(auc, rows.attributes[0].labels)
     multiplier = max(solution.multipliers, key=abs, default=math.nan)
-    return {
+    fitted = {
         **linear_attributes(solution, rows, X),
         **group_attributes(model, rows),
         **aucs,
         "status_": str(solution.status),
-        "constraint_values_": farthest_values(solution.values, asked),
+        "constraint_values_": farthest_values(values, asked),
         "loo_auc_": max(solution.left_out_aucs, key=_off_half, default=math.nan),
         "proxy_auc_": max((0.5, *solution.proxy_aucs)) if asked else math.nan,
         "multiplier_": 0.0 if solution.status is Status.INACTIVE else multiplier,
@@ -154,6 +135,12 @@ def fitted_attributes(
         **_task_attributes(solution, rows),
         "trace_": [(step.objective, step.auc) for step in solution.trace],
     }
+    advice = other_ways(solution, asked) + advice
+    notes += not_reached(solution.status, values, asked, rows.attributes, advice)
+    notes += outside_in_tasks(solution, rows)
+    progress.close(fitted)
+    model._store(fitted)
+    tell(notes, depth=2 if isinstance(X, Named) else 1)
 
 
 def group_attributes(model: Any, rows: TrainingRows) -> dict[str, Any]:
@@ -595,32 +582,22 @@ def not_reached(
     """Say that a band was not reached: what came instead, and what can help."""
     if status not in (Status.INFEASIBLE, Status.MAX_ITER):
         return
-    pairs = zip(reached(values, asked, attributes), asked, strict=True)
-    came = "; ".join(f"{it}, asked for {_asked_for(each)}" for it, each in pairs)
-    yield ConvergenceWarning(f"{status.value} Reached: {came}.{advice}")
-
-
-def reached(
-    values: Sequence[float],
-    asked: Sequence[Constraint],
-    attributes: Sequence[SensitiveGroups],
-) -> list[str]:
-    """Return what each constraint came to, in each attribute."""
     ends = np.cumsum([len(each.masks()) for each in attributes])[:-1]
-    rows = np.reshape(values, (len(asked), -1))
-    said = []
-    for constraint, row in zip(asked, rows, strict=True):
+    several, said = len(attributes) > 1, []
+    for constraint, row in zip(
+        asked, np.reshape(values, (len(asked), -1)), strict=True
+    ):
         digits = ".4g" if constraint.linear else ".4f"
-        worst = [_farthest(constraint, part) for part in np.split(row, ends)]
-        each = [f"{value:{digits}}" for value in worst]
-        if len(attributes) > 1:
-            names = [it.name for it in attributes]
-            each = [f"{it} for {name}" for it, name in zip(each, names, strict=True)]
+        worst = [
+            f"{_farthest(constraint, part):{digits}}" + several * f" for {own.name}"
+            for part, own in zip(np.split(row, ends), attributes, strict=True)
+        ]
         name = name_of(constraint)
         known = {"distribution": "KS"}.get(name, f"{name} gap")
         measure = "AUC" if constraint.pairs else known
-        said.append(f"{measure} {', '.join(each)}")
-    return said
+        asked_for = _asked_for(constraint)
+        said.append(f"{measure} {', '.join(worst)}, asked for {asked_for}")
+    yield ConvergenceWarning(f"{status.value} Reached: {'; '.join(said)}.{advice}")
 
 
 def _asked_for(constraint: Constraint) -> str:
@@ -679,10 +656,8 @@ def cautions(
     if not rows.attributes:
         return
     if model.blind:
-        for each in rows.attributes:
-            of = f" of {each.name}" if len(rows.attributes) > 1 else ""
-            yield from one_group_note(_by_task(rows, each), of)
-            yield from _tellers(rows, each, of)
+        yield from one_group_note(_by_task(rows, it) for it in rows.attributes)
+        yield from _tellers(rows)
     line, count = solution.line, settings.counted_on
     if line is None or not isinstance(line.trained, Counted) or model.scope != "global":
         return
@@ -710,35 +685,36 @@ def _by_task(rows: TrainingRows, groups: SensitiveGroups) -> Floats:
     return np.bincount(cells, minlength=k * g).reshape(k, g).astype(np.float64)
 
 
-def one_group_note(table: Floats, of: str = "") -> Iterator[Warning]:
-    """Most rows in tasks of one group, from the rows of each task and group."""
-    sizes = table.sum(axis=1)
-    alone = sizes[table.max(axis=1) == sizes].sum()
-    shares = table.sum(axis=0) / sizes.sum()
-    chance = (sizes * (shares ** sizes[:, None]).sum(axis=1)).sum()
-    share, by_chance = alone / sizes.sum(), chance / sizes.sum()
-    if share > max(0.5, by_chance + 0.25):
-        yield UserWarning(
-            f"{share:.0%} of rows are in tasks of one group{of}: a task's intercept is "
-            "the group there, and the model is blind in name only."
-        )
+def one_group_note(tables: Iterable[Floats]) -> Iterator[Warning]:
+    """Say that tasks tell the groups of most rows.
+
+    A table of each feature says how many rows each task has of each group.
+    """
+    for table in tables:
+        sizes = table.sum(axis=1)
+        alone = sizes[table.max(axis=1) == sizes].sum()
+        shares = table.sum(axis=0) / sizes.sum()
+        chance = (sizes * (shares ** sizes[:, None]).sum(axis=1)).sum()
+        share, by_chance = alone / sizes.sum(), chance / sizes.sum()
+        if share > max(0.5, by_chance + 0.25):
+            yield UserWarning(
+                f"{share:.0%} of rows are in tasks of one group: a task's intercept is "
+                "the group there, and the model is blind in name only."
+            )
+            return
 
 
-def _tellers(rows: TrainingRows, groups: SensitiveGroups, of: str) -> Iterator[Warning]:
+def _tellers(rows: TrainingRows) -> Iterator[Warning]:
     """Predictors that tell a group from the others alone."""
-    labels, masks = groups.labels.tolist(), groups.masks()
-    named = [f"group {shown(label)}" for label in labels]
-    known: Any = slice(None) if groups.known is None else groups.known
-    for f, name in enumerate(rows.layout.names):
-        if f in rows.group_predictors:
-            continue
-        for label, mask in zip(
-            named if len(masks) > 1 else ["the groups"], masks, strict=True
-        ):
-            auc = _told_apart(rows.predictor(f)[known], mask[known])
-            if max(auc, 1 - auc) >= GIVEN_AWAY:
+    for each in rows.attributes:
+        known: Any = slice(None) if each.known is None else each.known
+        masks = [mask[known] for mask in each.masks()]
+        for f, name in enumerate(rows.layout.names):
+            column = rows.predictor(f)[known]
+            auc = max((_told_apart(column, it) for it in masks), key=_off_half)
+            if _off_half(auc) >= GIVEN_AWAY - 0.5 and f not in rows.group_predictors:
                 yield UserWarning(
-                    f"predictor {shown(name)} tells {label}{of} apart alone (AUC "
+                    f"predictor {shown(name)} tells the groups apart alone (AUC "
                     f"{auc:.3f}): the model is blind in name only. Leave the column "
                     "out of X."
                 )
@@ -752,35 +728,27 @@ def _told_apart(column: Floats, mask: Any) -> float:
         if min(groups.total_a, groups.total_b) < 10:
             continue
         auc = rank.show(rank.value(column[::step], groups), groups)
-        if max(auc, 1 - auc) < GIVEN_AWAY or step == 1:
+        if _off_half(auc) < GIVEN_AWAY - 0.5:
             break
     return auc
 
 
-def counted_error(line: Line, count: str, lam: Floats) -> tuple[float, str]:
-    """Return the root mean squared error at ``λ``, and of which rows it is."""
-    problem, (rows, at) = line.fitter.rows, _counted(line, count)
-    off = rows.standard(lam) - problem.y[at]
-    w = None if problem.weights is None else problem.weights[at]
-    error = float(np.sqrt(np.average(off * off, weights=w))) * problem.y_unit
-    return error, "training" if rows is line.trained else "left-out"
-
-
-def _counted(line: Line, count: str) -> tuple[Counted, Any]:
-    """The rows that are counted, and where they are among the sorted ones."""
-    rows = line.counted(count)
-    every = rows is line.trained or line.rows is None
-    return rows, slice(None) if every else line.rows
-
-
 def _within_noise(solution: Solution, line: Line, count: str) -> Iterator[Warning]:
     """Free gaps that chance explains, where meeting the band costs something."""
-    (rows, at), lam = _counted(line, count), np.array(solution.multipliers)
-    free, problem = np.zeros(len(lam)), line.fitter.rows
+    rows, problem = line.counted(count), line.fitter.rows
+    every = rows is line.trained or line.rows is None
+    at = slice(None) if every else line.rows
+    lam, free = np.array(solution.multipliers), np.zeros(len(solution.multipliers))
     pairs = all(each.constraint.pairs for each in rows.demands)
     if not (lam.any() and pairs and line.fitter.penalty.quadratic):
         return
-    (before, which), (after, _) = (counted_error(line, count, x) for x in (free, lam))
+    y, w = problem.y[at], None if problem.weights is None else problem.weights[at]
+
+    def error(x: Floats) -> float:
+        off = rows.standard(x) - y
+        return float(np.sqrt(np.average(off * off, weights=w))) * problem.y_unit
+
+    before, after = error(free), error(lam)
     if not after > EXPENSIVE * before > 0:
         return
     gaps = zip(rows.demands, rows.gaps(rows.values(free)), strict=True)
@@ -790,6 +758,7 @@ def _within_noise(solution: Solution, line: Line, count: str) -> Iterator[Warnin
     if not near or len(near) < len(found):
         return
     worst = max(near, key=lambda each: _off_half(each.value))
+    which = "training" if rows is line.trained else "left-out"
     yield UserWarning(
         f"what is outside the band may be chance: without the constraint the AUC is "
         f"{worst.value:.3f} (95 % confidence interval {worst.ci_low:.3f} to "
@@ -801,24 +770,18 @@ def _within_noise(solution: Solution, line: Line, count: str) -> Iterator[Warnin
 
 def _near_band(demand: Demand, predicted: Floats, tasks: Ints) -> Estimate | None:
     """The AUC with its interval as in an audit, if that reaches into the band."""
-    epsilon, found = demand.constraint.epsilon, None
+    epsilon, groups = demand.constraint.epsilon, demand.groups
     low = 0.5 if demand.constraint.side == "upper" else 0.5 - epsilon
-    for step in (max(1, len(tasks) >> 15), 1):  # a sample of large data first
-        rows = np.arange(0, len(tasks), step)
-        groups = demand.groups.take(rows)
-        if not groups.both:
-            continue
-        if groups.known is not None:
-            known = np.flatnonzero(groups.known)
-            rows, groups = rows[known], groups.take(known)
-        own = tasks[rows].astype(np.intp) if tasks.any() else None
-        weights = None if groups.weights is None else groups.weights.astype(float)
-        sides = TwoGroups.of(groups.in_a, own, weights)
-        placed = placements(predicted[rows], groups.in_a, weights)
-        found = auc_estimate(*placed, sides, 0.95)
-        if found.ci_low > 0.5 + epsilon or found.ci_high < low:
-            return None
-    return found
+    rows = np.arange(len(tasks))
+    if groups.known is not None:
+        rows = np.flatnonzero(groups.known)
+        groups = groups.take(rows)
+    own = tasks[rows].astype(np.intp) if tasks.any() else None
+    weights = None if groups.weights is None else groups.weights.astype(float)
+    placed = placements(predicted[rows], groups.in_a, weights)
+    sides = TwoGroups.of(groups.in_a, own, weights)
+    found = auc_estimate(*placed, sides, 0.95)
+    return found if found.ci_low <= 0.5 + epsilon and found.ci_high >= low else None
 
 
 def _in_steps(rows: TrainingRows) -> Iterator[Warning]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Literal
 
 import numpy as np
@@ -57,6 +58,7 @@ NOT_FITTED = (
 MOST = {"rank": 0.5, "distribution": 1.0}  # of ε; of the others it has no end
 
 
+@dataclass(eq=False, repr=False)
 class RankFairPostprocessor(MetaRegressor):
     r"""A monotone map for each group that makes any regressor's predictions fair.
 
@@ -214,27 +216,11 @@ class RankFairPostprocessor(MetaRegressor):
 
     intersect = True  # no setting: several columns are combined
 
-    maps_: dict[Any, Any]
-    ks_: float
-    wasserstein_: float
-    mean_difference_: float
-    theta_: float
-
-    def __init__(
-        self,
-        estimator: Any,
-        epsilon: Any = 0.01,
-        *,
-        constraints: Literal["rank", "distribution", "mean", "wasserstein"] = "rank",
-        method: Literal["auto", "line", "least", "shift"] = "auto",
-        sensitive_features: Any = None,
-        blind: bool = False,
-        prefit: bool = False,
-        cv: Any = None,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-    ):
-        self._keep(locals())
+    _: KW_ONLY
+    constraints: Literal["rank", "distribution", "mean", "wasserstein"] = "rank"
+    method: Literal["auto", "line", "least", "shift"] = "auto"
+    blind: bool = False
+    prefit: bool = False
 
     def fit(
         self,
@@ -372,7 +358,7 @@ class RankFairPostprocessor(MetaRegressor):
         knots = self.maps_[label]
         return between(knots, m) if self._straight else nearest(knots, m)
 
-    def score(  # type: ignore[override]
+    def score(
         self,
         X: Any,
         y: Any,
@@ -463,9 +449,9 @@ class RankFairPostprocessor(MetaRegressor):
                 check_is_fitted(self.estimator, msg=NOT_FITTED)
             return self.estimator, predictions_of(self.estimator, rows.X)
         y = np.append(rows.y, refits.passed.y)
-        models, whole = refits.whole(y)
+        model, whole = refits.whole(y)
         if refits.folds is None:
-            return models[0], whole
+            return model, whole
         codes, weights = rows.attributes[0].codes, rows.weights
 
         def predicted(train: Codes, test: Codes) -> Floats:
@@ -474,13 +460,13 @@ class RankFairPostprocessor(MetaRegressor):
             A fit to fewer rows may shrink more.  The rows that both fits learnt from
             tell how far it puts each group from where the fit to all rows does.
             """
-            fold = refits.models(y, train)
+            fold = refits.model(y, train)
             off = whole[train] - refits.predict(fold, train)
             own = None if weights is None else weights[train]
             steps = group_means(off, codes[train], own, int(codes.max()) + 1)
             return refits.predict(fold, test) + steps[codes[test]]
 
-        return models[0], out_of_fold(len(rows.y), refits.folds, predicted, self.n_jobs)
+        return model, out_of_fold(len(rows.y), refits.folds, predicted, self.n_jobs)
 
     def _new_codes(self, table: InputTable, passed: Any) -> Codes | None:
         """Return the group of each new row, −1 if it is not known; refuse others."""

@@ -9,15 +9,14 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, replace
 from functools import cached_property
 from inspect import Parameter, signature
 from numbers import Integral
-from typing import Any, Literal, TypeAlias
+from typing import Any
 
 import narwhals as nw
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import issparse
 from sklearn import get_config
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
@@ -35,7 +34,9 @@ from rankfair.constraints import refuse_upper
 from rankfair.constraints.base import Constraint
 from rankfair.constraints.rank import deviation
 from rankfair.core.blocks import CONSTANT, resolution_of, rounded
+from rankfair.core.problem import Groups
 from rankfair.estimators.base import (
+    BandSettings,
     GroupLabels,
     Progress,
     check_estimator,
@@ -53,24 +54,21 @@ from rankfair.estimators.outcome import (
     spread,
     tell,
 )
-from rankfair.input.arrays import Bools, Codes, Floats
-from rankfair.input.errors import Argument, InputError, InputWarning, Words, listed
+from rankfair.input.arrays import Codes, Floats
+from rankfair.input.errors import Argument, InputError, InputWarning, listed
 from rankfair.input.folds import Folds, make_folds, out_of_fold
 from rankfair.input.frames import (
     InputTable,
     check_lengths,
     finite_predictions,
     known_codes,
-    open_table,
     read_target,
-    refuse_unseen,
 )
 from rankfair.input.groups import GROUPS, SensitiveGroups, group_labels, label_source
 from rankfair.input.training import (
     Layout,
     TrainingRows,
     feature_record,
-    read_new,
     read_training,
 )
 from rankfair.solvers.base import OnStep, Status, Step, noted_in
@@ -79,20 +77,23 @@ from rankfair.solvers.tilt import least_tilt
 
 WEIGHTS = "sample_weight"
 LARGE = 1e140  # squares of sums of larger numbers overflow; one over it, they vanish
-PAIRS = {"X_val": "y_val", "eval_X": "eval_y"}
-SETS = ("eval_set", *PAIRS, *PAIRS.values())
+VALIDATION = ("eval_set", "X_val", "y_val", "eval_X", "eval_y")
 POSITIONS = ("categorical_feature", "cat_features")
 REFITS = 4  # to tilted targets, at most; one or two are the rule
 MARGIN = 0.005  # of a shown value: how far inside a band refits are aimed at
 USELESS = 0.99  # of the squared error of one constant: a model that is as bad
 
-Models: TypeAlias = list[Any]
 
-
+@dataclass(eq=False, repr=False)
 class MetaRegressor(MetaEstimatorMixin, GroupLabels):
     """A regressor around one that the user chose, which sees some columns of X."""
 
-    estimator_: Any
+    estimator: Any
+    epsilon: Any = 0.01
+    _: KW_ONLY
+    cv: Any = None
+    random_state: Any = None
+    n_jobs: int | None = None
 
     def _read_rows(self, X: Any, y: Any, **passed: Any) -> TrainingRows:
         """Check what was passed to ``fit``; X stays what it is, for the estimator."""
@@ -108,9 +109,7 @@ class MetaRegressor(MetaEstimatorMixin, GroupLabels):
 
     def _inside(self, X: Any) -> tuple[Any, Any]:
         """An estimator, which may know the task columns of X, and what it sees."""
-        models = self.estimator_
-        first = models[0] if isinstance(models, list) else models
-        return first, self._read_new(X)[1]
+        return self.estimator_, self._read_new(X)[1]
 
     def _refits(
         self, X: Any, rows: TrainingRows, fit_params: dict[str, Any], tilts: bool
@@ -118,9 +117,13 @@ class MetaRegressor(MetaEstimatorMixin, GroupLabels):
         """What is needed to fit the estimator to any target, alike each time."""
         rng = np.random.default_rng(self.random_state)
         template = seeded(self.estimator, rng) if tilts else self.estimator
-        groups = self.sensitive_features if tilts and rows.attributes else None
-        passed = read_fit_params(template, fit_params, X, rows, groups, tilts)
-        folds = folds_of(rows, self.cv, rng)
+        tilted_by = self.sensitive_features if tilts and rows.attributes else None
+        passed = read_fit_params(template, fit_params, X, rows, tilted_by)
+        folds = None
+        if self.cv is not None and rows.attributes:
+            groups = np.column_stack([each.codes for each in rows.attributes])
+            given = self.cv, rows.codes, groups, rng
+            folds = make_folds(*given, X=rows.X, y=rows.y, every_row=True)
         return EstimatorRefits(template, rows, folds, passed, self.n_jobs)
 
     @contextmanager
@@ -146,9 +149,6 @@ class MetaRegressor(MetaEstimatorMixin, GroupLabels):
             tags.input_tags.allow_nan = inner.allow_nan
             tags.input_tags.sparse = inner.sparse
         return tags
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "estimator_")
 
 
 def check_unit(y: Floats, argument: str = "y") -> None:
@@ -176,44 +176,37 @@ class EstimatorRefits:
     passed: FitParams
     n_jobs: int | None = None  # folds at once
 
-    def whole(self, target: Floats) -> tuple[Models, Floats]:
-        """The models of all rows, and their predictions."""
-        every = np.arange(len(self.rows.codes))
-        models = self.models(target, every)
-        return models, self.predict(models, every)
+    def whole(self, target: Floats) -> tuple[Any, Floats]:
+        """The model of all rows, and their predictions."""
+        every = np.arange(len(self.rows.y))
+        model = self.model(target, every)
+        return model, self.predict(model, every)
 
-    def counted(self, target: Floats) -> tuple[Models, Floats]:
+    def counted(self, target: Floats) -> tuple[Any, Floats]:
         """The same, or with folds the predictions out of fold alone."""
         if self.folds is None:
             return self.whole(target)
 
         def predicted(train: Codes, test: Codes) -> Floats:
-            return self.predict(self.models(target, train), test)
+            return self.predict(self.model(target, train), test)
 
-        m = out_of_fold(len(self.rows.codes), self.folds, predicted, self.n_jobs)
-        return [], m
+        m = out_of_fold(len(self.rows.y), self.folds, predicted, self.n_jobs)
+        return None, m
 
-    def models(self, target: Floats, rows: Codes) -> Models:
-        """The model of each task, fitted to some rows."""
-        codes, n_tasks = self.rows.codes[rows], len(self.rows.layout.tasks)
-        order = np.argsort(codes, kind="stable")
-        ends = np.searchsorted(codes[order], np.arange(1, n_tasks))
-        return [self._model(target, own) for own in np.split(rows[order], ends)]
-
-    def _model(self, target: Floats, rows: Codes) -> Any:
-        """A clone fitted to a target, with weights if it takes them."""
+    def model(self, target: Floats, rows: Codes) -> Any:
+        """A clone fitted to the target of some rows, with weights if it takes them."""
         weights, name = self.rows.weights, weight_argument(self.template)
         more = self.passed.of_fit(self.rows.X, target, rows)
         if name is not None and weights is not None:
             more[name] = weights[rows]
         return clone(self.template).fit(self._taken(rows), target[rows], **more)
 
-    def predict(self, models: Models, rows: Codes) -> Floats:
+    def predict(self, model: Any, rows: Codes) -> Floats:
         """The predictions of some rows."""
-        return predictions_by_task(models, self._taken(rows), self.rows.codes[rows])
+        return predictions_of(model, self._taken(rows))
 
     def _taken(self, rows: Codes) -> Any:
-        every = len(rows) == len(self.rows.codes)
+        every = len(rows) == len(self.rows.y)
         return self.rows.X if every else _safe_indexing(self.rows.X, rows)
 
 
@@ -226,37 +219,6 @@ def seeded(estimator: Any, rng: np.random.Generator) -> Any:
         if value is None and name.split("__")[-1] == "random_state"
     }
     return template.set_params(**seeds) if seeds else template
-
-
-def folds_of(rows: TrainingRows, cv: Any, rng: np.random.Generator) -> Folds | None:
-    """Rows to learn from and to count on; None without ``cv``, or groups."""
-    if cv is None or not rows.attributes:
-        return None
-    groups = np.column_stack([each.codes for each in rows.attributes])
-    folds = make_folds(cv, rows.codes, groups, rng, X=rows.X, y=rows.y, every_row=True)
-    labels = rows.layout.tasks
-    for train, _ in folds:
-        sizes = np.bincount(rows.codes[train], minlength=len(labels))
-        if not sizes.all():
-            raise InputError(
-                "cv",
-                "holds out all rows of tasks at once: "
-                f"{listed(labels[sizes == 0].tolist())}",
-                cure="Each task has a model of its own: hold out a part of each, cv=5 "
-                "for instance, and join tasks of one row with others.",
-            )
-    return folds
-
-
-def predictions_by_task(models: Models, X: Any, codes: Codes) -> Floats:
-    """The prediction of each row by the model of its task."""
-    if len(models) == 1:
-        return predictions_of(models[0], X)
-    m = np.empty(len(codes))
-    for j in np.unique(codes).tolist():
-        rows = np.flatnonzero(codes == j)
-        m[rows] = predictions_of(models[j], _safe_indexing(X, rows))
-    return m
 
 
 def predictions_of(estimator: Any, X: Any) -> Floats:
@@ -317,41 +279,29 @@ def weight_argument(estimator: Any) -> str | None:
 class ValidationRows:
     """Rows that tell an estimator when to stop, as it sees them; their groups."""
 
+    names: tuple[str, ...]  # of the arguments: one for the pair, or of X and of y
     X: Any
     y: Floats
     attributes: tuple[SensitiveGroups, ...]
 
+    def arguments(self, target: Floats) -> dict[str, Any]:
+        """Return what ``fit`` is passed, with another target."""
+        if len(self.names) == 1:
+            return {self.names[0]: [(self.X, target)]}
+        return dict(zip(self.names, (self.X, target), strict=True))
+
 
 @dataclass(frozen=True)
 class FitParams:
-    """Arguments of ``fit`` of the estimator inside, and its validation rows.
-
-    Targets of all validation rows are kept in one array, set after set, behind those
-    of the training rows: what tilts these tilts those.
-    """
+    """Arguments of ``fit`` of the estimator inside, and its validation rows."""
 
     values: dict[str, Any]
-    sets: dict[str, list[ValidationRows]]
-    single: bool = False  # whether it was one set, not a list of them
-
-    @property
-    def validation(self) -> list[ValidationRows]:
-        """All sets of validation rows."""
-        return [rows for several in self.sets.values() for rows in several]
+    validation: ValidationRows | None = None
 
     @property
     def y(self) -> Floats:
-        """The target of all validation rows."""
-        return np.concatenate([np.empty(0), *(rows.y for rows in self.validation)])
-
-    @property
-    def attributes(self) -> list[SensitiveGroups]:
-        """The groups of all validation rows."""
-        several = zip(*(rows.attributes for rows in self.validation), strict=True)
-        return [
-            replace(same[0], codes=np.concatenate([each.codes for each in same]))
-            for same in several
-        ]
+        """The target of validation rows, which stands behind that of training."""
+        return np.empty(0) if self.validation is None else self.validation.y
 
     def of_fit(self, X: Any, target: Floats, rows: Codes) -> dict[str, Any]:
         """Return the arguments of a fit to some training rows.
@@ -359,16 +309,8 @@ class FitParams:
         ``target`` is that of all training rows ``X``, and behind them of validation.
         """
         found = dict(_check_method_params(X, self.values, rows))
-        starts = np.cumsum([len(each.y) for each in self.validation])[:-1]
-        parts = iter(np.split(target[len(target) - len(self.y) :], starts))
-        for name, several in self.sets.items():
-            pairs = [(each.X, next(parts)) for each in several]
-            prefix, last = _split(name)
-            if last == "eval_set":
-                found[name] = pairs[0] if self.single else pairs
-            else:
-                both = pairs[0] if self.single else zip(*pairs, strict=True)
-                found[name], found[prefix + PAIRS[last]] = both
+        if self.validation is not None:
+            found |= self.validation.arguments(target[len(target) - len(self.y) :])
         return found
 
 
@@ -386,100 +328,66 @@ def columns_seen(X: Any, table: InputTable, layout: Layout) -> Any:
 
 
 def read_fit_params(
-    template: Any,
-    passed: dict[str, Any],
-    X: Any,
-    rows: TrainingRows,
-    groups: Any,
-    tilts: bool,
+    template: Any, passed: dict[str, Any], X: Any, rows: TrainingRows, tilted_by: Any
 ) -> FitParams:
     """Check what is handed on to ``template``; read validation rows as new ones.
 
-    ``tilts``: the model is refitted to tilted targets, so validation rows need
-    ``groups``, columns of X.
+    Their targets are tilted by their groups, the columns ``tilted_by`` of X, if any.
     """
-    table = open_table(X)
+    sets = {name: it for name, it in passed.items() if _last(name) in VALIDATION}
     values = {
-        name: _placed(name, value, table, rows.layout)
+        name: _placed(name, value, rows.layout) if _last(name) in POSITIONS else value
         for name, value in passed.items()
-        if _split(name)[1] not in SETS
+        if name not in sets
     }
-    kept = None if rows.kept is None else np.flatnonzero(rows.kept)
-    if kept is not None:
-        values = _check_method_params(X, values, kept)
-    if len(values) == len(passed):
-        return FitParams(values, {})
-    _refuse_sets(template, rows, tilts and groups is None)
+    if rows.kept is not None:
+        values = _check_method_params(X, values, np.flatnonzero(rows.kept))
+    if not sets:
+        return FitParams(values)
+    _refuse_steps(template)
+    return FitParams(values, _read_validation(sets, X, rows, tilted_by))
+
+
+def _last(name: str) -> str:
+    """The name of an argument behind the steps of a pipeline that it goes through."""
+    return name.rpartition("__")[2]
+
+
+def _refuse_steps(template: Any) -> None:
+    """Refuse validation rows that would not pass through the steps of a pipeline."""
+    many_steps = isinstance(template, Pipeline) and len(template.steps) > 1
+    if many_steps and getattr(template, "transform_input", None) is None:
+        raise InputError(
+            "eval_set",
+            "would reach the last step of a pipeline without the steps before it",
+            cure="Let the estimator hold out training rows by itself.",
+        )
+
+
+def _read_validation(
+    passed: dict[str, Any], X: Any, rows: TrainingRows, tilted_by: Any
+) -> ValidationRows:
+    """Read rows whose columns are those of training."""
+    names = tuple(sorted(passed))  # that of X is first
+    pair = tuple(passed[name] for name in names)
+    if len(pair) == 1:
+        (pair,) = pair
+        pair = pair[0] if isinstance(pair, list) and len(pair) == 1 else pair
+    if not (isinstance(pair, tuple) and len(pair) == 2):
+        raise InputError(names[0], "must be one set of validation rows, (X, y)")
     known = BaseEstimator()
     vars(known).update(feature_record(X))
-    sets, single = {}, False
-    for name, pairs in _sets(passed):
-        single = isinstance(passed[name], tuple) == (_split(name)[1] == "eval_set")
-        sets[name] = [_read_set(name, known, pair, rows, groups) for pair in pairs]
-    return FitParams(values, sets, single)
-
-
-def _split(name: str) -> tuple[str, str]:
-    """The steps of a pipeline that an argument goes through, and its own name."""
-    prefix, between, last = name.rpartition("__")
-    return prefix + between, last
-
-
-def _sets(passed: dict[str, Any]) -> Iterator[tuple[str, list[Any]]]:
-    """Return the pairs of rows and target by the name of the rows."""
-    for name, value in passed.items():
-        prefix, last = _split(name)
-        if last == "eval_set":
-            pairs = [value] if isinstance(value, tuple) else value
-            each_is = (isinstance(it, tuple) and len(it) == 2 for it in pairs)
-            if not (isinstance(pairs, list) and pairs and all(each_is)):
-                came = type(value).__name__
-                raise InputError(name, "must be (X, y) or a list of such pairs", came)
-            yield name, pairs
-        elif last in PAIRS:
-            y: Any = passed.get(prefix + PAIRS[last])
-            several = isinstance(value, tuple) and isinstance(y, tuple)
-            yield name, [*zip(value, y, strict=True)] if several else [(value, y)]
-
-
-def _refuse_sets(template: Any, rows: TrainingRows, unknown: bool) -> None:
-    """Refuse validation rows that would not be read as those of training are."""
-    many_steps = isinstance(template, Pipeline) and len(template.steps) > 1
-    wrong: Words = ""
-    cure: Words = "Let the estimator hold out training rows by itself."
-    if rows.layout.task_columns is not None:
-        wrong = "is for one model, and each task has a model of its own"
-    elif unknown and rows.attributes:
-        wrong = (
-            "needs the group of each of its rows, to tilt their targets like those of "
-            "training, which came as an array"
-        )
-        cure = ("Name the groups as a column of X: ", Argument(GROUPS), ".")
-    elif many_steps and getattr(template, "transform_input", None) is None:
-        wrong = "would reach the last step of a pipeline without the steps before it"
-        cure = (
-            "Let the last step hold out rows by itself (early_stopping=True for "
-            "instance), or transform X before this model."
-        )
-    if wrong:
-        raise InputError("eval_set", wrong, cure=cure)
-
-
-def _read_set(
-    name: str, known: Any, pair: tuple[Any, Any], rows: TrainingRows, groups: Any
-) -> ValidationRows:
-    """Read one set: its columns are those of training."""
-    unused = () if groups is not None else rows.layout.unused
+    unused = rows.layout.unused if tilted_by is None else ()
     try:
         table = new_table(known, pair[0], unused)
         y = read_target(pair[1])
         check_lengths(table.shape[0], y=y)
-        attributes = () if groups is None else _groups_of(table, rows, groups)
+        attributes = () if tilted_by is None else _groups_of(table, rows, tilted_by)
         seen = columns_seen(pair[0], table, rows.layout)
     except (TypeError, ValueError) as error:
-        error.add_note(f"This is said of {name}.")
+        error.add_note(f"This is said of {names[0]}.")
         raise
-    return ValidationRows(seen, y, attributes)
+    return ValidationRows(names, seen, y, attributes)
 
 
 def _groups_of(
@@ -496,22 +404,20 @@ def _groups_of(
     )
 
 
-def _placed(name: str, value: Any, table: InputTable, layout: Layout) -> Any:
+def _placed(name: str, value: Any, layout: Layout) -> Any:
     """Positions of columns of X as positions among those that the estimator sees."""
-    whole = len(layout.predictors) == table.shape[1]
-    if whole or _split(name)[1] not in POSITIONS or isinstance(value, str):
+    if isinstance(value, str):
         return value
     places: list[Any] = np.asarray(value, dtype=object).tolist()
-    lost = [j for j in places if isinstance(j, Integral) and j not in layout.predictors]
+    seen = {j: place for place, j in enumerate(layout.predictors)}
+    lost = [j for j in places if isinstance(j, Integral) and j not in seen]
     if lost:
         raise InputError(
             name,
             f"names columns of X that the estimator does not see: {listed(lost)}",
-            cure="Leave out the columns of tasks and groups.",
+            cure="Leave out the columns of groups.",
         )
-    return [
-        layout.predictors.index(j) if isinstance(j, Integral) else j for j in places
-    ]
+    return [seen.get(j, j) for j in places]
 
 
 # The search for the tilt
@@ -542,14 +448,11 @@ class Target:
         standard /= unit
         groups = groups_of(rows.attributes, weights)
         demands = [Demand(it.on(standard, own), own) for it in asked for own in groups]
-        beside = passed.attributes if passed.sets else ()
-        masks = [(mask, each.known) for each in beside for mask in each.masks()]
-        directions = [
-            np.append(each.direction(), _beside(each, *masks[i % len(groups)]))
-            if masks
-            else each.direction()
-            for i, each in enumerate(demands)
-        ]
+        directions = [each.direction() for each in demands]
+        if demands and passed.validation is not None:
+            others = _validation_groups(passed.validation) * len(asked)
+            both = zip(demands, directions, others, strict=True)
+            directions = [np.append(g, _beside(demand, it)) for demand, g, it in both]
         return cls(
             standard,
             unit,
@@ -590,7 +493,19 @@ class Target:
         return Curve(c, (s * E) @ r, (s * E) @ E.T, constant)
 
 
-def _beside(demand: Demand, in_a: Bools, known: Bools | None) -> Floats:
+def _validation_groups(rows: ValidationRows) -> list[Groups]:
+    """What is balanced in validation rows, as `groups_of` those of training."""
+    if not rows.attributes:
+        raise InputError(
+            "eval_set",
+            "needs the group of each of its rows, to tilt their targets like those of "
+            "training, which came as an array",
+            cure=("Name the groups as a column of X: ", Argument(GROUPS), "."),
+        )
+    return groups_of(rows.attributes, None)
+
+
+def _beside(demand: Demand, groups: Groups) -> Floats:
     """The direction of validation rows: that of their group in training."""
     of_a, of_b = demand.levels()
     if not np.isin(demand.direction(), (of_a, of_b, 0.0)).all():
@@ -600,8 +515,7 @@ def _beside(demand: Demand, in_a: Bools, known: Bools | None) -> Floats:
             "different amounts, so it is not known how to move validation rows",
             cure="Leave it out: many estimators hold out training rows themselves.",
         )
-    found = np.where(in_a, of_a, of_b)
-    return found if known is None else np.where(known, found, 0.0)
+    return groups.of_known(np.where(groups.in_a, of_a, of_b))
 
 
 @dataclass(frozen=True)
@@ -609,7 +523,7 @@ class Found:
     """A fit to a tilted target: its models, and its predictions, counted."""
 
     lam: Floats  # (r,)
-    models: Models  # of all rows, once it is the one that is kept
+    model: Any  # of all rows, once it is the one that is kept
     m: Floats  # what was counted, out of fold where there are folds; standard units
     shown: list[float]  # the values of the demands, as people read them
     gap: float  # how far the worst of them is outside its band
@@ -636,14 +550,14 @@ def search(refits: EstimatorRefits, target: Target, on_step: OnStep) -> Found:
     note = noted_in(trace, on_step)
 
     def fit(lam: Floats) -> Found:
-        models, m = refits.counted(target.tilted(lam))
+        model, m = refits.counted(target.tilted(lam))
         m = (rounded(m, target.units.resolution) - target.centre) / target.unit
         line = target.line(m, np.zeros((len(lam), len(m))))
         values = line.values(lam)
         shown, gap = line.shown(values), max(line.gaps(values), default=0.0)
         error = float(np.average((m - target.y) ** 2, weights=target.weights))
         note(Step(1, error, [*shown, math.nan][0], 0.0))
-        return Found(lam, models, m, shown, gap, error, line.met(values))
+        return Found(lam, model, m, shown, gap, error, line.met(values))
 
     seen = [fit(np.zeros(len(target.demands)))]
     if not seen[0].inside:
@@ -662,11 +576,14 @@ def search(refits: EstimatorRefits, target: Target, on_step: OnStep) -> Found:
     if not best.inside:  # of the closest, the one that errs least
         near = min(each.gap for each in seen) + CLOSEST
         best = min((it for it in seen if it.gap <= near), key=lambda it: it.error)
-    models = best.models or refits.whole(target.tilted(best.lam))[0]
-    return replace(best, models=models, trace=tuple(trace))
+    model = best.model
+    if model is None:
+        model = refits.whole(target.tilted(best.lam))[0]
+    return replace(best, model=model, trace=tuple(trace))
 
 
-class TiltedRegressor(MetaRegressor):
+@dataclass(eq=False, repr=False)
+class TiltedRegressor(BandSettings, MetaRegressor):
     r"""Any regressor, refitted so that it does not rank one group above another.
 
     A fair fit is an ordinary fit to tilted targets,
@@ -683,18 +600,14 @@ class TiltedRegressor(MetaRegressor):
     ----------
     estimator : estimator object
         A regressor with `fit` and `predict`, a pipeline for instance.  It is cloned,
-        never changed.  It should minimise squared error.
+        never changed.  It should minimise squared error.  A task column is a feature
+        like any other; `MultiTaskRegressor` is an estimator with one model a task.
     epsilon : float or list of float, default=0.01
         Half width of the band around AUC = 1/2, in [0, 0.5]; as in
         `RankFairRegressor` for other constraints.
     constraints : str, Constraint or list of them, default="rank"
         What is to be equal between the groups: "rank", "mean", "residual" or
         "distribution", as in `RankFairRegressor`.
-    tasks : str, int or list of them, optional
-        The column of X, by name or position, that says which task a row is of.  One
-        clone of `estimator` is fitted to each task, as `RankFairRegressor` fits one
-        linear model to each, and the column is no feature.  For one model of all
-        rows leave it out: the column is a feature like any other then.
     sensitive_features : str, int or list of them, optional
         The column of X that holds the protected group.  It is not a feature unless
         ``blind=False``; then it is handed on to the estimator as it is, and text needs
@@ -714,7 +627,7 @@ class TiltedRegressor(MetaRegressor):
     cv : int, splitter, list of (train, test) or None, default=5
         Count on predictions of rows that the model did not see.  Two groups take fits
         to three or four targets, six at most: with k folds k fits each, and the model.
-        Folds are dealt at random, evenly by group and task.  Fits to fewer rows shrink
+        Folds are dealt at random, evenly by group.  Fits to fewer rows shrink
         more: for models that shrink a lot take more folds.  None counts on the training
         rows, which is enough for models that hardly overfit (linear ones); trees and
         networks that learn their rows by heart are fair there and unfair on new rows.
@@ -729,16 +642,14 @@ class TiltedRegressor(MetaRegressor):
 
     Attributes
     ----------
-    estimator_ : estimator object or list of them
-        The fit to the tilted targets; with tasks, one for each of `tasks_`.
+    estimator_ : estimator object
+        The fit to the tilted targets.
     groups_ : ndarray of shape (n_groups,) or None
         Labels of the groups, sorted; of two they are B and A.
     n_unknown_ : int
         Training rows of unknown group.
     bin_edges_ : dict of str to ndarray
         Where columns were cut, by name: the start of each bin, and the end.
-    tasks_ : ndarray of shape (n_tasks,) or None
-        Labels of the tasks.
     status_ : str
         "satisfied": the band is met, out of fold or with ``cv=None`` on the training
         rows, to within one pair for two groups, 0.0005 for more.  "inactive": the fit
@@ -767,7 +678,7 @@ class TiltedRegressor(MetaRegressor):
     resolution_ : float
         Predictions are multiples of it, so that ties do not depend on the processor.
     n_features_in_ : int
-        Columns of X, task and group columns among them.
+        Columns of X, group columns among them.
     feature_names_in_ : ndarray of shape (`n_features_in_`,)
         Their names, if X is a data frame.
 
@@ -791,35 +702,14 @@ class TiltedRegressor(MetaRegressor):
     True
     """
 
-    tasks_: NDArray[Any] | None
-    oof_predictions_: Floats
-    n_refits_: int
-
-    def __init__(
-        self,
-        estimator: Any,
-        epsilon: float = 0.01,
-        *,
-        constraints: Any = "rank",
-        tasks: Any = None,
-        sensitive_features: Any = None,
-        blind: bool = True,
-        intersect: bool = False,
-        bins: int | None = None,
-        side: Literal["both", "upper"] = "both",
-        cv: Any = 5,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ):
-        self._keep(locals())
+    _: KW_ONLY
+    cv: Any = 5
 
     def fit(
         self,
         X: Any,
         y: Any = None,
         *,
-        tasks: Any = None,
         sensitive_features: Any = None,
         sample_weight: Any = None,
         **fit_params: Any,
@@ -832,8 +722,6 @@ class TiltedRegressor(MetaRegressor):
             What the estimator takes, and the columns named in the constructor.
         y : array-like of shape (N,)
             The target.
-        tasks : array-like of shape (N,) or (N, q), optional
-            The task of each row, if no column of X says so.
         sensitive_features : array-like of shape (N,) or (N, q), or dict, optional
             The protected group of each row, if no column of X says so.  The estimator
             does not see it then.
@@ -844,7 +732,7 @@ class TiltedRegressor(MetaRegressor):
             Handed on to ``fit`` of the estimator.  A value for each row goes where its
             row goes.  The targets of validation rows (``eval_set=[(X, y)]``; ``X_val``
             and ``y_val``; ``eval_X`` and ``eval_y``) are tilted like those of training;
-            their X has the columns of training, those of tasks and groups among them.
+            their X has the columns of training, those of groups among them.
             Positions in ``categorical_feature`` and ``cat_features`` are those in X.
 
         Returns
@@ -875,7 +763,6 @@ class TiltedRegressor(MetaRegressor):
         rows = self._read_rows(
             X,
             y,
-            tasks=tasks,
             sensitive_features=sensitive_features,
             sample_weight=sample_weight,
         )
@@ -885,13 +772,11 @@ class TiltedRegressor(MetaRegressor):
         target, progress = Target.of(rows, asked, refits.passed), Progress(self)
         with self._explained():
             found = search(refits, target, progress)
-        models = found.models
         fitted = {
             **feature_record(X),
             **group_attributes(self, rows),
             "_layout": rows.layout,
-            "estimator_": models[0] if len(models) == 1 else models,
-            "tasks_": None if rows.layout.task_columns is None else rows.layout.tasks,
+            "estimator_": found.model,
             "resolution_": resolution_of(rows.y),
             **_attributes(found, target, asked, rows),
         }
@@ -904,15 +789,13 @@ class TiltedRegressor(MetaRegressor):
         tell([*notes, *unweighted(self.estimator, rows.weights)])
         return self
 
-    def predict(self, X: Any, *, tasks: Any = None) -> Floats:
+    def predict(self, X: Any) -> Floats:
         """Return the prediction of each row.
 
         Parameters
         ----------
         X : array-like or data frame of shape (N, `n_features_in_`)
-            Rows with the columns of training, task and group columns among them.
-        tasks : array-like of shape (N,), optional
-            The task of each row, if `fit` got them as an array.
+            Rows with the columns of training, group columns among them.
 
         Returns
         -------
@@ -930,12 +813,7 @@ class TiltedRegressor(MetaRegressor):
         (2,)
         """
         check_is_fitted(self)
-        layout, models = self._layout, self.estimator_
-        table, seen = self._read_new(X)
-        _, codes, others = read_new(table, tasks, replace(layout, predictors=()))
-        refuse_unseen("tasks", others, layout.tasks, int((codes < 0).sum()))
-        models = models if isinstance(models, list) else [models]
-        m = predictions_by_task(models, seen, codes)
+        m = predictions_of(self.estimator_, self._read_new(X)[1])
         return finite_predictions(rounded(m, self.resolution_))
 
 

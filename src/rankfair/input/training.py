@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array, hstack, issparse
+from scipy.sparse import hstack, issparse
 from sklearn.base import BaseEstimator
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import validate_data
@@ -242,16 +242,6 @@ class TrainingRows:
         else:
             found = self.X[:, j]
         return found
-
-    def beside(self, columns: Sequence[Floats]) -> TrainingRows:
-        """Return the rows with more predictors, which have no names."""
-        more = sum(each.shape[1] for each in columns)
-        layout = replace(self.layout, names=(*self.layout.names, *[""] * more))
-        if issparse(self.X):
-            X = hstack((self.X, *map(csr_array, columns)), "csr")
-        else:
-            X = np.column_stack((self.X, *columns))
-        return replace(self, X=X, layout=layout)
 
     def that_weigh(self) -> TrainingRows:
         """Leave out the rows of weight zero, and tasks that no other row has."""

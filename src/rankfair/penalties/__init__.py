@@ -21,7 +21,6 @@ __all__ = [
     "Ridge",
     "Shared",
     "Task",
-    "make_penalty",
 ]
 
 PenaltyName: TypeAlias = Literal["pool", "task", "feature", "shared", "ridge"]
@@ -32,14 +31,3 @@ PENALTIES: dict[str, type[Penalty]] = {
     "shared": Shared,
     "ridge": Ridge,
 }
-
-
-def make_penalty(penalty: str | Penalty, beta: float = 1.0) -> Penalty:
-    """The penalty of that name with its ``β``; an object is returned as it is.
-
-    Examples
-    --------
-    >>> make_penalty("ridge", 0.5)
-    Ridge(beta=0.5)
-    """
-    return PENALTIES[penalty](beta) if isinstance(penalty, str) else penalty

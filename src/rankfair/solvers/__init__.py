@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Protocol
 
 from rankfair.core.problem import Problem
 from rankfair.solvers.admm import NCADMM, Paper
@@ -27,22 +27,3 @@ class Solver(Protocol):
         on_step: OnStep | None = None,
     ) -> Solution:
         """Fit ``problem`` with the penalty requested, every demand in its band."""
-
-
-def make_solver(solver: str | Solver, **settings: Any) -> Solver:
-    """The solver of that name with those settings that it is ``given``.
-
-    An object is returned as it is.
-
-    Examples
-    --------
-    >>> make_solver("tilt", count="train", random_state=0)
-    Tilt(count='train', direction='mean', max_iter=50, tol=0.0001)
-    """
-    if not isinstance(solver, str):
-        return solver
-    kind: Any = SOLVERS[solver]
-    found: Solver = kind(
-        **{name: settings[name] for name in kind.given if name in settings}
-    )
-    return found

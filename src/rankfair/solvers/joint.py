@@ -277,7 +277,7 @@ def _independent(curve: Curve) -> Floats:
     Directions that follow from others add nothing: those of all groups of one feature
     add up to 0.
     """
-    cost = curve.A / curve.constant
+    cost = curve.A / (curve.constant or 1.0)  # 0 for a constant target
     size = np.sqrt(np.maximum(cost.diagonal(), NOTHING))
     share, Q = np.linalg.eigh(cost / np.outer(size, size))
     live = share > SAME

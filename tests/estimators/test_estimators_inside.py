@@ -1,4 +1,4 @@
-"""What `fit` is passed for the estimator inside arrives, validation rows tilted."""
+"""Estimators inside others: what `fit` is passed arrives, and methods are enough."""
 
 import lightgbm
 import numpy as np
@@ -6,16 +6,29 @@ import pandas as pd
 import pytest
 import xgboost
 from catboost import CatBoostRegressor
+from joblib import parallel_config
 from scipy.sparse import coo_array, csr_matrix
+from sklearn import config_context
 from sklearn.base import clone
-from sklearn.ensemble import HistGradientBoostingRegressor
+from sklearn.compose import TransformedTargetRegressor
+from sklearn.ensemble import (
+    HistGradientBoostingRegressor,
+    RandomForestRegressor,
+    StackingRegressor,
+    VotingRegressor,
+)
+from sklearn.exceptions import UnsetMetadataPassedError
+from sklearn.feature_selection import RFE
 from sklearn.linear_model import LinearRegression, Ridge
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.neighbors import KNeighborsRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from far_apart import FRAME, NUMBERS, SEX, TASK, N, X, Y
 from rankfair import RankFairPostprocessor, TiltedRegressor
 from rankfair.constraints import Mean
+from rankfair.estimators.tilted import weight_argument
 from refusals import sentence
 
 TRAIN = np.arange(N) < 200
@@ -33,7 +46,7 @@ class Told(LinearRegression):
 
 @pytest.mark.parametrize(
     "form, groups",
-    [("pair", "numbers"), ("list", "three"), ("val", "unknown"), ("several", "both")],
+    [("pair", "numbers"), ("list", "three"), ("val", "unknown"), ("list", "both")],
 )
 @pytest.mark.filterwarnings(
     "ignore:.*useless", "ignore::sklearn.exceptions.ConvergenceWarning"
@@ -46,20 +59,14 @@ def test_validation_targets_are_tilted_like_those_of_training(form, groups):
     rows = rows[["a", "b", *named]]
     bins = {"bins": 3} if groups == "numbers" else {}
     model = TiltedRegressor(Told(), 0.05, sensitive_features=named, cv=None, **bins)
-    sets = {
+    passed = {
         "pair": {"eval_set": (rows, Y)},
-        "list": {"eval_set": [(rows[:9], Y[:9]), (rows, Y)]},
-        "val": {"X_val": rows, "y_val": Y},
-        "several": {"eval_X": (rows[:9], rows), "eval_y": (Y[:9], Y)},
+        "list": {"eval_set": [(rows, Y)]},
+        "val": {"y_val": Y, "X_val": rows},
     }
-    told = model.fit(rows, Y, **sets[form]).estimator_.told_
+    told = model.fit(rows, Y, **passed[form]).estimator_.told_
     assert model.multiplier_ != 0
-    (X_seen, y) = {
-        "pair": lambda: told["eval_set"],
-        "list": lambda: told["eval_set"][1],
-        "val": lambda: told["val"],
-        "several": lambda: (told["eval_X"][1], told["eval_y"][1]),
-    }[form]()
+    X_seen, y = told["val"] if form == "val" else told["eval_set"][0]
     np.testing.assert_array_equal(y, told["y"])
     assert list(X_seen) == ["a", "b"]
     assert not np.array_equal(y, Y)
@@ -141,7 +148,9 @@ def test_what_cannot_be_handed_on_is_refused():
     rows = FRAME.assign(town=TASK)
     model = TiltedRegressor(Told(), sensitive_features="sex")
     for passed, said in (
-        ({"eval_set": [rows]}, "eval_set must be (X, y) or a list of such pairs"),
+        ({"eval_set": [rows]}, "eval_set must be one set of validation rows"),
+        ({"X_val": rows}, "X_val must be one set of validation rows"),
+        ({"eval_set": 2 * [(rows, Y)]}, "eval_set must be one set"),
         ({"eval_set": (rows.assign(sex="X"), Y)}, "labels not seen in training"),
         ({"eval_set": (rows, Y[:5])}, "y has 5 values, but there are 300 rows"),
         ({"cat_features": [3]}, "columns of X that the estimator does not see: 3"),
@@ -150,9 +159,6 @@ def test_what_cannot_be_handed_on_is_refused():
     pipe = clone(model).set_params(estimator=make_pipeline(StandardScaler(), Told()))
     said = sentence(pipe.fit, rows, Y, told__eval_set=(rows, Y))
     assert "without the steps before it" in said
-    model.set_params(tasks="town")
-    said = sentence(model.fit, rows, Y, eval_set=(rows, Y))
-    assert "each task has a model of its own" in said
     known = RankFairPostprocessor(Told().fit(X, Y), sensitive_features=3, prefit=True)
     assert "eval_set is for a fit" in sentence(known.fit, X, Y, eval_set=[(X, Y)])
 
@@ -163,7 +169,7 @@ def test_validation_rows_need_their_groups():
     assert "eval_set needs the group of each of its rows" in said
     with pytest.warns(UserWarning, match="there is nothing to balance"):
         model.fit(NUMBERS, Y, **given)
-    np.testing.assert_allclose(model.estimator_.told_["eval_set"][1], Y)
+    np.testing.assert_allclose(model.estimator_.told_["eval_set"][0][1], Y)
 
 
 def test_a_direction_of_ones_own_is_not_that_of_other_rows():
@@ -192,3 +198,107 @@ def test_sparse_rows_of_any_format_are_handed_on(wrapper, form):
         for model, rows in zip(fits, (sparse, NUMBERS), strict=True)
     )
     np.testing.assert_allclose(one, other, atol=1e-3)
+
+
+# Weights arrive, and methods are enough
+
+
+@pytest.mark.parametrize(
+    "wrapped",
+    [
+        TransformedTargetRegressor(make_pipeline(Ridge())),
+        GridSearchCV(make_pipeline(Ridge()), {"ridge__alpha": [1.0]}, cv=2),
+        make_pipeline(GridSearchCV(Ridge(), {"alpha": [1.0]}, cv=2)),
+        VotingRegressor([("one", Ridge()), ("none", "drop")]),
+    ],
+)
+def test_weights_are_handed_on(wrapped, cv=3):
+    weights = np.linspace(0.1, 2, N)
+    bare, inside = (
+        RankFairPostprocessor(
+            estimator, 0.05, sensitive_features=3, cv=cv, random_state=0
+        ).fit(X, Y, sample_weight=weights)
+        for estimator in (Ridge(), wrapped)
+    )
+    assert inside.predict(X) == pytest.approx(bare.predict(X))
+
+
+@pytest.mark.parametrize(
+    "estimator, name",
+    [
+        (TransformedTargetRegressor(), "sample_weight"),
+        (TransformedTargetRegressor(RandomForestRegressor()), "sample_weight"),
+        (TransformedTargetRegressor(KNeighborsRegressor()), None),
+        (RFE(make_pipeline(Ridge())), "ridge__sample_weight"),
+        (StackingRegressor([("one", Ridge())]), "sample_weight"),
+        (StackingRegressor([("one", Ridge())], KNeighborsRegressor()), None),
+        (VotingRegressor([("one", make_pipeline(Ridge()))]), None),
+    ],
+)
+def test_names_of_weights(estimator, name):
+    assert weight_argument(estimator) == name
+
+
+both = pytest.mark.parametrize("wrapper", [TiltedRegressor, RankFairPostprocessor])
+
+
+@both
+def test_weights_are_routed_where_scikit_learn_routes(wrapper):
+    weights = np.linspace(0.1, 2, N)
+
+    def fit(estimator):
+        it = wrapper(estimator, 0.05, sensitive_features=3, cv=3, random_state=0)
+        return it.fit(X, Y, sample_weight=weights).predict(X)
+
+    alone = fit(Ridge())
+    with config_context(enable_metadata_routing=True):
+        asks = Ridge().set_fit_request(sample_weight=True)
+        np.testing.assert_array_equal(fit(make_pipeline(asks)), alone)
+        with pytest.raises(UnsetMetadataPassedError, match="set_fit_request"):
+            fit(make_pipeline(Ridge()))
+
+
+class Duck:
+    """Has the methods of an estimator, and none of scikit-learn's classes."""
+
+    def get_params(self, deep=True):
+        return {}
+
+    def fit(self, X, y):
+        self.line_ = LinearRegression().fit(X, y)
+        return self
+
+    def predict(self, X):
+        return self.line_.predict(X)
+
+
+@both
+def test_an_estimator_is_what_its_methods_are(wrapper):
+    one, other = (
+        wrapper(estimator, 0.2, sensitive_features=3, cv=3, random_state=0)
+        for estimator in (LinearRegression(), Duck())
+    )
+    np.testing.assert_array_equal(other.fit(X, Y).predict(X), one.fit(X, Y).predict(X))
+    assert np.isfinite(cross_val_score(other, X, Y, cv=2, error_score="raise")).all()
+
+
+@both
+def test_a_target_that_cannot_be_used_is_refused(wrapper):
+    model = wrapper(Ridge(), 0.1, sensitive_features=3)
+    fitted = model.fit(X, Y * 1e130)
+    assert model.fit(X, Y * 1e-130).status_ == fitted.status_ == "satisfied"
+    with pytest.raises(ValueError, match=r"y has values of up to .*e\+200.* another"):
+        model.fit(X, Y * 1e200)
+    with pytest.raises(ValueError, match=r"y has values at most .*e-200 apart.* unit"):
+        model.fit(X, Y * 1e-200)
+    assert model.fit(X, 0 * Y).status_ == "inactive"
+
+
+@both
+def test_folds_may_be_fitted_at_once(wrapper):
+    model = wrapper(Ridge(), 0.2, sensitive_features=3, cv=3, random_state=0)
+    alone = model.fit(X, Y).predict(X)
+    with parallel_config("threading"):
+        together = model.set_params(n_jobs=2).fit(X, Y).predict(X)
+    np.testing.assert_array_equal(together, alone)
+    assert "n_jobs must be" in sentence(model.set_params(n_jobs=0).fit, X, Y)
