@@ -65,6 +65,14 @@ def test_parts_add_up_and_name_what_is_collinear():
     assert left.residual_auc.value == pytest.approx(found.comparisons[0].auc.value)
 
 
+@pytest.mark.parametrize("n", [4, 5])
+def test_a_group_of_few_rows_has_no_parts(n):
+    pay, _, years, _ = payroll(60)
+    few = np.where(np.arange(60) < n, "f", "m")
+    found = audit(pay, pay, sensitive_features=few, controls={"years": years})
+    assert len(found.parts) == len(found.remedies) == (n == 5)
+
+
 def test_controls_that_explain_all_leave_no_gap_in_ranks():
     rng = np.random.default_rng(0)
     level = rng.integers(0, 5, 3000)
