@@ -367,6 +367,7 @@ REFUSALS = [
     ({"sensitive_features": dict.fromkeys((1, "1"), "FMFM")}, "sensitive_features"),
     ({"tasks": [1]}, "tasks has 1"),
     ({"intersect": True}, "needs two or more features"),
+    ({"intersect": 1}, "intersect must be True or False"),
     ({"sensitive_features": CROSSED, "intersect": True}, '"a × b", which is there'),
     ({"sensitive_features": HALVES, "intersect": True}, 'got 0 of "a × b"'),
     ({"confidence": 1.0}, "confidence must be below 1"),

@@ -118,13 +118,15 @@ def test_raises_bring_the_gap_to_what_is_asked():
         left = -again.unexplained.value / mean
         assert left == pytest.approx(remedy.close_to, abs=1e-9)
         assert remedy.share == pytest.approx(remedy.total / pay.sum())
+        assert remedy.left == pytest.approx(-remedy.close_to, abs=1e-9)
     assert "raises" not in found.to_dict()["remedies"][0]
     assert (to_zero.raised, to_one.raised) == ("f", "f")
     frame = found.raises_frame()
     assert set(frame["raised"]) == {"f"}  # whichever group is named first
     turned = audit(pay, pay, close_to=0.01, reference="f", **given).remedies
     assert [(it.group, it.raised) for it in turned] == [("m", "f")] * 2
-    assert len(frame) == to_zero.n_raised + to_one.n_raised and frame["row"].min() >= 1
+    rows = [row + 1 for row in (*to_zero.rows, *to_one.rows)]
+    assert frame["row"].tolist() == rows
 
 
 def test_bands_hold_a_quarter_each():

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from importlib.metadata import version
 from itertools import count
+from numbers import Integral
 from platform import python_version
 from typing import Any
 
@@ -324,5 +325,5 @@ def _provenance(rows: ScoredRows, command: str | None, seed: int | None) -> Prov
         versions={"rankfair": __version__, "python": python_version(), **versions},
         command=command,
         created=datetime.now(UTC).isoformat(timespec="seconds"),
-        seed=None if seed is None else int(seed),
+        seed=int(seed) if isinstance(seed, Integral) else None,
     )
