@@ -41,6 +41,18 @@ def test_gaps_are_those_of_means_and_medians():
         assert found.comparisons[0].against == reference
 
 
+def test_gaps_are_with_the_reference_else_with_the_rest():
+    tasks, g = np.repeat(np.arange(160), 10), np.tile([*"ABCDE"], 320)
+    y = np.random.default_rng(0).normal(9, 1, 1600)
+    found = audit(None, y, sensitive_features=g, tasks=tasks, reference="B")
+    pairs = {(gap.group, gap.against) for gap in found.units}
+    assert pairs == {(group, "B") for group in "ACDE"}
+    # So many gaps by task are measured in all, of the 160 tasks as many for each pair.
+    assert sum(gap.task is not None for gap in found.units) == 600
+    many = audit(None, y, sensitive_features=(np.arange(1600) % 25).astype(str))
+    assert {gap.against for gap in many.units} == {"the rest"}
+
+
 def test_parts_add_up_and_name_what_is_collinear():
     pay, sex, years, job = payroll()
     controls = pd.DataFrame(
