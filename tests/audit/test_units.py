@@ -131,6 +131,8 @@ def test_raises_bring_the_gap_to_what_is_asked():
         assert left == pytest.approx(remedy.close_to, abs=1e-9)
         assert remedy.share == pytest.approx(remedy.total / pay.sum())
         assert remedy.left == pytest.approx(-remedy.close_to, abs=1e-9)
+    other = audit(pay / 1e6, pay / 1e6, **given).remedies[0]  # in another unit
+    assert other.total == pytest.approx(to_zero.total / 1e6)
     assert "raises" not in found.to_dict()["remedies"][0]
     assert (to_zero.raised, to_one.raised) == ("f", "f")
     frame = found.raises_frame()
