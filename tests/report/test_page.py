@@ -294,6 +294,8 @@ def test_gaps_in_units_are_shown_with_their_parts_and_their_price():
     assert f"With the same years, job, {known.group} is {share}" in html
     raised = f"Closing it takes raises for {first.n_raised} rows"
     assert f") {side} {known.against}. {raised}" in html
+    lone = replace(known, unexplained=replace(known.unexplained, p_value=None))
+    assert ", which may be chance." in render(replace(found, parts=(lone,)))
     free = pay_audit(controls=None, close_to=0.5)
     assert section(free, "parts")["name"] == "Closing the gap"
 

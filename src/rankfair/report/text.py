@@ -283,10 +283,10 @@ def cell(
     {'text': '0.250', 'interval': '0.200 to 0.300', 'p': 'p = 0.040', 'note': ''}
     """
     value, low, high = form((estimate.value, estimate.ci_low, estimate.ci_high))
-    note = estimate.note
+    note, tested = estimate.note, estimate.p_value is not None
     if math.isnan(estimate.value):
         note = note or "not estimable"
-    elif confidence is not None and not estimate.significant(confidence):
+    elif tested and confidence is not None and not estimate.significant(confidence):
         (found,) = form([min(estimate.detectable(confidence), most)])
         note = note or f"not significant; a gap of {found} would have been found"
     return {

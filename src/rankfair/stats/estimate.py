@@ -81,9 +81,8 @@ class Estimate:
         return self.ci_low <= value <= self.ci_high
 
     def significant(self, confidence: float) -> bool:
-        """Whether it differs from none by more than chance, or no test says."""
-        p = self.p_value
-        return p is None or p <= 1.0 - confidence
+        """Whether a test says that it differs from none by more than chance."""
+        return self.p_value is not None and self.p_value <= 1.0 - confidence
 
     def mapped(self, to: Callable[[float], float]) -> Estimate:
         """Return the estimate of an increasing function of the number.
