@@ -45,6 +45,7 @@ RECORDS = (
     records.TaskLine,
     records.UnitsGap,
     records.GapParts,
+    records.TaskRaises,
     records.RemedyCost,
     records.QuartileBand,
     records.PayBands,
