@@ -218,3 +218,24 @@ def test_a_reversal_goes_beyond_intervals():
     assert larger.task_gap() > larger.gap
     assert larger.task_gate(0.1).exit_code == 1
     assert audit(None, p, sensitive_features=g).task_gate(0.1).exit_code == 3
+
+
+@pytest.mark.parametrize("power", [-290, 290])
+def test_values_of_any_size_have_their_gaps(power):
+    pay, sex, years, _ = payroll()
+    given = {"sensitive_features": sex, "controls": {"years": years}}
+    small, large = (audit(None, y, **given) for y in (pay, pay * 10.0**power))
+    for name in ("mean_gap_share", "median_gap_share"):
+        one, other = (getattr(each.units[0], name) for each in (small, large))
+        assert (other.value, other.ci_low) == pytest.approx((one.value, one.ci_low))
+    one, other = (each.units[0].median_gap for each in (small, large))
+    assert other.ci_low / 10.0**power == pytest.approx(one.ci_low)
+    one, other = (each.parts[0] for each in (small, large))
+    for name in ("unexplained_share", "unexplained_log", "stratified_auc"):
+        wanted = getattr(one, name)
+        assert getattr(other, name).value == pytest.approx(wanted.value)
+        assert getattr(other, name).ci_low == pytest.approx(wanted.ci_low)
+    # Groups whose ratio is no number of double precision.
+    far = pay * 10.0 ** np.where(sex == "f", 200.0, -200.0)
+    (gap,) = audit(None, far, sensitive_features=sex).units
+    assert not gap.median_gap_share.estimable
