@@ -44,6 +44,7 @@ RECORDS = (
     records.TaskLine,
     records.UnitsGap,
     records.GapParts,
+    records.TaskRaises,
     records.RemedyCost,
     records.QuartileBand,
     records.PayBands,

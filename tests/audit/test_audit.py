@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from scipy.stats import binomtest
+from scipy.stats import binomtest, mannwhitneyu
 
 import rankfair
 from audited import compared, sample
@@ -38,6 +38,13 @@ def test_values_are_those_of_the_metrics(ties, weighted):
     if weighted == "whole":  # the metric reads them as repeated rows
         found = compared(p, g, y, **given, frequency_weights=True)
     assert found.impact_rank_ratio.value == pytest.approx(wanted)
+
+
+@pytest.mark.parametrize("ties", [False, True])
+def test_the_p_value_of_rows_is_mann_and_whitneys(ties):
+    _, p, g, _ = sample(ties=ties)
+    wanted = mannwhitneyu(p[g == "M"], p[g == "F"], method="asymptotic").pvalue
+    assert compared(p, g).auc.p_value == pytest.approx(wanted)
 
 
 def test_frequency_weights_are_repeated_rows():
@@ -367,6 +374,7 @@ REFUSALS = [
     ({"sensitive_features": dict.fromkeys((1, "1"), "FMFM")}, "sensitive_features"),
     ({"tasks": [1]}, "tasks has 1"),
     ({"intersect": True}, "needs two or more features"),
+    ({"intersect": 1}, "intersect must be True or False"),
     (
         {"sensitive_features": CROSSED, "intersect": True},
         'has 2 features called "a × b"',

@@ -70,4 +70,6 @@ def test_the_fingerprint_is_that_of_the_values():
     pairs = ({"ab": p, "c": y}, {"a": p, "bc": y})
     made = {audit(None, m, sensitive_features=g).provenance.fingerprint for m in pairs}
     assert len(made) == 2
+    drawn = audit(y, p, sensitive_features=g, random_state=np.random.default_rng(0))
+    assert drawn.provenance.seed is None
     assert {"rankfair", "numpy", "scipy", "python"} <= set(one.versions)

@@ -292,8 +292,19 @@ def test_gaps_in_units_are_shown_with_their_parts_and_their_price():
     share = f"{100 * abs(known.share(known.unexplained)):.1f}\u00a0% ("
     side = "below" if known.unexplained.value < 0 else "above"
     assert f"With the same years, job, {known.group} is {share}" in html
+    for e in (known.unexplained_share, known.unexplained_log):
+        ends = [f"{100 * v:.1f}\u00a0%" for v in (e.ci_low, e.ci_high)]
+        assert " to ".join(ends).replace("-", "−") in html
+    assert f"{known.stratified_auc.value:.3f}" in html
+    table = html[html.index("Raises by task") :]
+    largest = max(first.by_task, key=lambda raised: raised.total)
+    cells = re.findall(r"<t[hd][^>]*>(?:<bdi>)?([^<]+)<", table)[3:6]
+    assert cells[:2] == [largest.task, str(largest.n_raised)]
+    assert cells[2].replace(",", "").startswith(str(int(largest.total)))
     raised = f"Closing it takes raises for {first.n_raised} rows"
     assert f") {side} {known.against}. {raised}" in html
+    lone = replace(known, unexplained=replace(known.unexplained, p_value=None))
+    assert ", which may be chance." in render(replace(found, parts=(lone,)))
     free = pay_audit(controls=None, close_to=0.5)
     assert section(free, "parts")["name"] == "Closing the gap"
 
@@ -313,6 +324,13 @@ def test_small_groups_and_tasks_and_the_next_smallest_are_not_shown():
     note = "Not shown, so that nobody can be recognised: 2 groups and"
     assert note in html and note not in whole
     assert {line.task for line in found.tasks} >= {"chief", "clerk"}  # gates see them
+    # Nor are raises in a task where few are raised and nobody else is.
+    job = np.where((np.arange(200) < 6) & (sex == "F"), "maid", "cook")
+    own = audited(
+        None, pay - 20 * (sex == "F"), sensitive_features=sex, tasks=job, close_to=0
+    )
+    assert {raised.task for raised in own.remedies[0].by_task} == {"cook", "maid"}
+    assert "maid" in render(own, suppress=1) and "maid" not in render(own)
     assert "cannot be estimated" in render(
         audited(None, pay[:9], sensitive_features=sex[:9])
     )

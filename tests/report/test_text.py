@@ -9,6 +9,7 @@ from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 from rankfair.report import text
+from rankfair.stats.estimate import Estimate
 
 few = settings(max_examples=20)
 values = st.floats(-1e6, 1e6)
@@ -48,8 +49,9 @@ def test_numbers_alike_have_the_same_decimals_and_four_figures(numbers):
 def test_what_is_no_number_is_a_dash_and_no_end_is_said():
     wanted = ["–", "∞", "−∞"]
     assert [text.decimal(v) for v in (math.nan, math.inf, -math.inf)] == wanted
-    said = [text.between(*ends) for ends in (("1", "2"), ("–", "2"), ("1", "–"))]
-    assert said == ["1 to 2", "", ""]
+    ends = (1.0, 2.0), (math.nan, 2.0), (1.0, math.nan)
+    said = [text.cell(Estimate(1.5, *each))["interval"] for each in ends]
+    assert said == ["1.000 to 2.000", "", ""]
     said = [text.chance(p) for p in (0.0, 0.00099, 0.001, 1.0, math.nan, None)]
     assert said == ["p < 0.001", "p < 0.001", "p = 0.001", "p = 1.000", "", ""]
 

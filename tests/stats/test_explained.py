@@ -9,10 +9,11 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog
 from statsmodels.stats.oaxaca import OaxacaBlinder
 
-from rankfair.stats.estimate import TwoGroups
+from rankfair.stats.estimate import Estimate, TwoGroups
 from rankfair.stats.explained import (
     GapRegression,
     explained_gap,
+    kennedy,
     least_raises,
 )
 
@@ -94,6 +95,9 @@ def test_what_makes_no_difference():
         one, other = getattr(plain, part), getattr(theirs, part)
         ends = -other.value, -other.ci_high, -other.ci_low
         np.testing.assert_allclose((one.value, one.ci_low, one.ci_high), ends)
+    huge = split(1e15 * y, in_group, X).unexplained_share
+    share = plain.unexplained_share
+    assert (huge.value, huge.ci_low) == pytest.approx((share.value, share.ci_low))
     # Columns that repeat others, or say nothing; other units and origins.
     more = np.column_stack([X, X[:, 0] - 2 * X[:, 1], np.ones(len(y)), 1e6 + 0 * y])
     names = ("a", "b", "c", "a less b", "one", "million")
@@ -102,6 +106,16 @@ def test_what_makes_no_difference():
     for other in (found.unexplained, split(y, in_group, 1e4 + 1e3 * X).unexplained):
         assert other.value == pytest.approx(plain.unexplained.value, rel=1e-6)
         assert other.ci_low == pytest.approx(plain.unexplained.ci_low, rel=1e-6)
+
+
+def test_kennedy_is_the_mean_of_a_lognormal_less_one():
+    half = 1.959963984540054 * 0.3
+    found = kennedy(Estimate(-0.2, -0.2 - half, -0.2 + half), 0.95)
+    assert found.value == pytest.approx(np.exp(-0.2 - 0.045) - 1)
+    assert found.ci_low == pytest.approx(np.expm1(-0.2 - half))
+    assert found.ci_high == pytest.approx(np.expm1(-0.2 + half))
+    assert kennedy(Estimate(-0.2), 0.95).value == pytest.approx(np.expm1(-0.2))
+    assert not kennedy(Estimate(700.0, 600.0, 800.0), 0.95).estimable
 
 
 @settings(max_examples=30)

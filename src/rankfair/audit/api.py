@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-import sys
 from collections.abc import Callable
 from datetime import UTC, datetime
 from importlib.metadata import version
 from itertools import count
 from numbers import Integral
+from platform import python_version
 from typing import Any
 
 import numpy as np
@@ -317,13 +317,12 @@ def _histograms(
 
 
 def _provenance(rows: ScoredRows, command: str | None, seed: int | None) -> Provenance:
-    python = ".".join(map(str, sys.version_info[:3]))
     versions = {name: version(name) for name in ("numpy", "scipy", "scikit-learn")}
     return Provenance(
         n_rows=rows.n_given,
         n_tasks=0 if rows.tasks is None else int((np.bincount(rows.tasks) > 0).sum()),
         fingerprint=rows.fingerprint,
-        versions={"rankfair": __version__, "python": python, **versions},
+        versions={"rankfair": __version__, "python": python_version(), **versions},
         command=command,
         created=datetime.now(UTC).isoformat(timespec="seconds"),
         seed=int(seed) if isinstance(seed, Integral) else None,

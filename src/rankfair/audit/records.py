@@ -206,18 +206,31 @@ class GapParts(GroupPair, ExplainedGap):
     """The part of a mean gap that the controls explain, and the part they do not.
 
     ``gap = explained + unexplained``; ``by_control`` adds up to ``explained``.  A
-    ``share`` is over the mean of ``against``.  ``residual_auc`` ranks what the controls
-    leave of the values.  ``dropped`` controls repeat others.
+    ``share`` is over the mean of ``against``.  ``unexplained_log`` is the relative gap
+    of a regression of logarithms.  ``residual_auc`` ranks what the controls leave of
+    the values, ``stratified_auc`` the values among rows that are alike in their chance
+    of being in the group, by the controls.  ``dropped`` controls repeat others.
     """
 
     of: str
     controls: tuple[str, ...]
     mean_against: float
+    unexplained_log: Estimate
     residual_auc: Estimate
+    stratified_auc: Estimate
 
     def share(self, part: Estimate) -> float:
         """Return a part over the mean of ``against``; NaN if that is not above 0."""
         return part.value / self.mean_against if self.mean_against > 0.0 else math.nan
+
+
+@dataclass(frozen=True)
+class TaskRaises:
+    """How many are raised in one task, and by how much in all."""
+
+    task: str
+    n_raised: int
+    total: float
 
 
 @dataclass(frozen=True)
@@ -238,6 +251,7 @@ class RemedyCost(GroupPair):
     total: float
     share: float
     largest: float
+    by_task: tuple[TaskRaises, ...]
     rows: tuple[int, ...] = field(default=(), repr=False)
     raises: tuple[float, ...] = field(default=(), repr=False)
 

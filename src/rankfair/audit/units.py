@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import Any
 
@@ -13,25 +14,30 @@ from rankfair.audit.records import (
     PayBands,
     QuartileBand,
     RemedyCost,
+    TaskRaises,
     UnitsGap,
 )
 from rankfair.input.arrays import Floats
 from rankfair.input.groups import SensitiveGroups
 from rankfair.input.scored_rows import ScoredRows
 from rankfair.stats.auc import auc_estimate
+from rankfair.stats.estimate import Estimate
 from rankfair.stats.explained import (
     GapRegression,
     explained_gap,
+    kennedy,
     least_raises,
 )
 from rankfair.stats.means import average, mean_gap, relative_gap
 from rankfair.stats.medians import median_gaps
-from rankfair.stats.ordered import placements
-from rankfair.stats.propensity import by_quantiles
+from rankfair.stats.ordered import Ordered, placements
+from rankfair.stats.propensity import by_quantiles, log_odds
+from rankfair.stats.within_tasks import WithinTasks, pooled
 
 # So many of the largest tasks get a gap of their own: of one pair of groups, and of all
 # pairs of a sensitive feature.
 MOST_TASKS, MOST_TASK_GAPS = 200, 600
+N_STRATA = 5  # of the propensity score
 
 
 def in_units(
@@ -144,6 +150,10 @@ def _gap_parts(of: str, values: Floats, rows: PairRows) -> GapParts:
     y, confidence = rows.own(values), rows.to.confidence
     left = _regression(y, rows)
     found = explained_gap(left, rows.groups, confidence)
+    log = Estimate(math.nan, note="not all values are above 0")
+    if y.min() > 0.0:
+        logs = explained_gap(replace(left, values=np.log(y)), rows.groups, confidence)
+        log = kennedy(logs.unexplained, confidence)
     placed = placements(left.residuals, rows.in_a, rows.weights)
     return GapParts(
         of=of,
@@ -151,8 +161,28 @@ def _gap_parts(of: str, values: Floats, rows: PairRows) -> GapParts:
         controls=tuple(dict.fromkeys(rows.data.control_names)),
         mean_against=average(y[~rows.in_a], rows.mass[~rows.in_a]),
         **vars(found),
+        unexplained_log=log,
         residual_auc=auc_estimate(*placed, rows.groups, confidence),
+        stratified_auc=_within_strata(y, rows),
     )
+
+
+def _within_strata(values: Floats, rows: PairRows) -> Estimate:
+    """The AUC within strata of the propensity score, van Elteren's weights."""
+    score = log_odds(rows.own(rows.data.controls), rows.in_a, rows.weights)
+    strata = by_quantiles(score, N_STRATA, rows.weights)
+    ordered = Ordered.of(values).by_task(strata)
+    mass, in_a = rows.mass[ordered.order], rows.in_a[ordered.order]
+    codes = strata[ordered.order[ordered.segments]]
+    found = WithinTasks.of(ordered, codes, mass * in_a, mass * ~in_a)
+    auc = pooled(found, rows.to.confidence)
+    if rows.groups.needed:
+        return Estimate(auc.value, note="tasks are clusters: no interval within strata")
+    method, note = (
+        words.replace("tasks", "strata").replace("task", "stratum")
+        for words in (auc.method, auc.note)
+    )
+    return replace(auc, method=method, note=note)
 
 
 def _remedies(
@@ -172,6 +202,14 @@ def _remedies(
         remedy = least_raises(left, goal * mean)
         raised = np.flatnonzero(remedy.raises > 0.0)
         cost = remedy.raises[raised] * mass[raised] * data.unit
+        by_task: tuple[TaskRaises, ...] = ()
+        if data.tasks is not None:
+            tasks = rows.own(data.tasks)[raised]
+            counts, sums = np.bincount(tasks), np.bincount(tasks, cost)
+            by_task = tuple(
+                TaskRaises(data.task_labels[t], int(counts[t]), float(sums[t]))
+                for t in np.flatnonzero(counts).tolist()
+            )
         total, places = float(cost.sum()), rows.own(data.places)[raised]
         found.append(
             RemedyCost(
@@ -184,6 +222,7 @@ def _remedies(
                 total=total,
                 share=total / float(data.unit * mass @ y),
                 largest=float(remedy.raises.max(initial=0.0)),
+                by_task=by_task,
                 rows=tuple(places.tolist()),
                 raises=tuple(remedy.raises[raised].tolist()),
             )

@@ -214,7 +214,7 @@ def _show_gaps(found: Audit) -> None:
         ("medians", figures([gap.median_gap for gap in lines], 5)),
     )
     if len(tasks) > MOST_SHOWN:
-        say(f"The {MOST_SHOWN} largest gaps of {len(tasks)} tasks.")
+        say(f"The {MOST_SHOWN} largest of {len(tasks)} gaps by task.")
 
 
 def _percent(share: Estimate) -> Estimate:

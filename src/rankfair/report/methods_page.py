@@ -283,7 +283,8 @@ def place(spots: Sequence[Spot]) -> list[Label]:
         text = clipped(spot.label, 34)
         wide = LETTER * len(text)
         right = spot.x + 10 + wide < WIDTH
-        left, top = spot.x + 10 if right else spot.x - 10 - wide, spot.y - LINE
+        left = spot.x + 10 if right else spot.x - 10 - wide
+        top = spot.y - LINE if right else spot.y + 2  # where a falling curve is not
         for other in sorted(placed, key=lambda label: label.box[1]):
             if _overlap((left, top, left + wide, top + LINE), other.box):
                 top = other.box[3]

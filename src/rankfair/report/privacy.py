@@ -46,6 +46,10 @@ def without_small(audit: Audit, least: int) -> tuple[Audit, str]:
         if line.task is not None:
             of_key = sizes.setdefault(line.pair, {})
             of_key[line.task] = min(line.n_group, line.n_against)
+    for remedy in audit.remedies:
+        for raised in remedy.by_task:  # also where all rows are of one group
+            of_key = sizes.setdefault(remedy.pair, {})
+            of_key.setdefault(raised.task, raised.n_raised)
     tasks = {key: small(of_key, least) for key, of_key in sizes.items()}
 
     def seen(records: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -65,6 +69,13 @@ def without_small(audit: Audit, least: int) -> tuple[Audit, str]:
     each = (n_groups, "group"), (n_tasks, "task")
     hidden = " and ".join(counted(n, name) for n, name in each if n)
     shown: dict[str, Any] = {name: seen(getattr(audit, name)) for name in RECORDS}
+    shown["remedies"] = tuple(
+        replace(
+            r,
+            by_task=tuple(t for t in r.by_task if t.task not in tasks.get(r.pair, ())),
+        )
+        for r in shown["remedies"]
+    )
     found = replace(
         audit,
         sensitive_features=tuple(

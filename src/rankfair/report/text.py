@@ -156,17 +156,6 @@ def number_of(value: int, unit: str = "row") -> str:
     return f"{count(value)} {unit if value == 1 else unit + 's'}"
 
 
-def between(low: str, high: str) -> str:
-    """Return an interval of two numbers already in words; empty without ends.
-
-    Examples
-    --------
-    >>> between("0.602", "0.681"), between("–", "–")
-    ('0.602 to 0.681', '')
-    """
-    return "" if DASH in (low, high) else f"{low} to {high}"
-
-
 def chance(value: float | None) -> str:
     """Return a p-value; empty if there is none.
 
@@ -294,15 +283,15 @@ def cell(
     {'text': '0.250', 'interval': '0.200 to 0.300', 'p': 'p = 0.040', 'note': ''}
     """
     value, low, high = form((estimate.value, estimate.ci_low, estimate.ci_high))
-    note = estimate.note
+    note, tested = estimate.note, estimate.p_value is not None
     if math.isnan(estimate.value):
         note = note or "not estimable"
-    elif confidence is not None and not estimate.significant(confidence):
+    elif tested and confidence is not None and not estimate.significant(confidence):
         (found,) = form([min(estimate.detectable(confidence), most)])
         note = note or f"not significant; a gap of {found} would have been found"
     return {
         "text": value,
-        "interval": between(low, high),
+        "interval": "" if DASH in (low, high) else f"{low} to {high}",
         "p": chance(estimate.p_value),
         "note": note,
     }

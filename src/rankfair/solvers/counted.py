@@ -280,7 +280,8 @@ class Counted:
 
     def fewer(self) -> Counted:
         """Some of the rows, for a rough look."""
-        step = len(self.q) // LOOKED_AT if len(self.q) > EXACT_ROWS else 1
+        many = len(self.q) >= 2 * EXACT_ROWS
+        step = len(self.q) // LOOKED_AT if many else 1
         rows = np.arange(step // 2, len(self.q), max(step, 1))
         demands = tuple(
             Demand(each.constraint, each.groups.take(rows)) for each in self.demands

@@ -81,9 +81,8 @@ class Estimate:
         return self.ci_low <= value <= self.ci_high
 
     def significant(self, confidence: float) -> bool:
-        """Whether it differs from none by more than chance, or no test says."""
-        p = self.p_value
-        return p is None or p <= 1.0 - confidence
+        """Whether a test says that it differs from none by more than chance."""
+        return self.p_value is not None and self.p_value <= 1.0 - confidence
 
     def mapped(self, to: Callable[[float], float]) -> Estimate:
         """Return the estimate of an increasing function of the number.
@@ -95,6 +94,19 @@ class Estimate:
         """
         value, low, high = map(to, (self.value, self.ci_low, self.ci_high))
         return replace(self, value=value, ci_low=low, ci_high=high)
+
+    def relative(self) -> Estimate:
+        """Return the relative difference of a difference of logarithms.
+
+        Examples
+        --------
+        >>> print(Estimate(math.log(1.2), 0.0, math.log(1.5)).relative())
+        0.200 (0.000 to 0.500)
+        >>> print(Estimate(0.0, -800.0, 800.0).relative())
+        0.000 (not estimable)
+        """
+        with np.errstate(over="ignore"):
+            return self.mapped(lambda log: float(np.expm1(log))).finite()
 
     def detectable(self, confidence: float, power: float = 0.8) -> float:
         """Return the smallest difference that such samples find as often as ``power``.

@@ -13,14 +13,15 @@ pseudo-values, and has the interval of such a difference: over rows or over task
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
+from scipy.special import ndtri
 
 from rankfair.input.arrays import Bools, Floats
 from rankfair.stats.estimate import Estimate, TwoGroups
-from rankfair.stats.means import mean_gap
+from rankfair.stats.means import NOT_ABOVE_0, mean_gap
 
 COLLINEAR = 1e-9  # of a column's variance: less is left of it beside those before
 
@@ -186,6 +187,8 @@ class ExplainedGap:
         ``gap = explained + unexplained``.
     by_control : dict of str to Estimate
         What each control explains; they add up to ``explained`` (Gelbach 2016).
+    explained_share, unexplained_share : Estimate
+        The same as shares of the reference group's mean; NaN if that is not above 0.
     dropped : tuple of str
         Controls of which a column repeats others.
 
@@ -207,6 +210,8 @@ class ExplainedGap:
     explained: Estimate
     unexplained: Estimate
     by_control: dict[str, Estimate]
+    explained_share: Estimate
+    unexplained_share: Estimate
     dropped: tuple[str, ...]
 
 
@@ -232,10 +237,22 @@ def explained_gap(
     values, in_group, s = found.values, found.in_group, found.weights
     size = float(np.abs(values).max(initial=0.0))
 
-    def estimate(z: Floats, value: float) -> Estimate:
+    def estimate(z: Floats, value: float, unit: float = 1.0) -> Estimate:
         """The interval of a difference of means of pseudo-values, about ``value``."""
         z = _centred(z[:, None], in_group, s)[:, 0]
-        return mean_gap(z[in_group] + value, z[~in_group], groups, confidence, size)
+        return mean_gap(
+            z[in_group] + value, z[~in_group], groups, confidence, size / unit
+        )
+
+    mean = float(np.average(values[~in_group], weights=s[~in_group]))
+
+    def share(z: Floats, value: float) -> Estimate:
+        if not mean > 0.0:
+            return Estimate(math.nan, note=NOT_ABOVE_0)
+        # To first order the ratio varies as a difference of these means does.
+        ratio = value / mean
+        z = (z + np.where(in_group, 0.0, ratio * values)) / mean
+        return estimate(z, ratio, mean)
 
     names, parts = np.array(found.names, dtype=object), found.parts
     every = np.ones(len(names), bool)
@@ -252,8 +269,27 @@ def explained_gap(
             )
             for name in dict.fromkeys(found.names)
         },
+        share(z, float(parts.sum())),
+        share(rest, found.unexplained),
         found.dropped,
     )
+
+
+def kennedy(estimate: Estimate, confidence: float) -> Estimate:
+    """Return the relative difference of a difference of logarithms.
+
+    ``exp(b − Var b / 2) − 1``: the mean of exp(b) is above exp of the mean (Kennedy
+    1981).  The ends of the interval are mapped by ``exp(·) − 1``.
+
+    Examples
+    --------
+    >>> print(kennedy(Estimate(-0.10, -0.14, -0.06), 0.95))
+    -0.095 (-0.131 to -0.058)
+    """
+    half = (estimate.ci_high - estimate.ci_low) / 2.0
+    variance = (half / ndtri((1.0 - confidence) / 2.0)) ** 2
+    shift = variance / 2.0 if estimate.estimable else 0.0
+    return replace(estimate, value=estimate.value - shift).relative()
 
 
 @dataclass(frozen=True)

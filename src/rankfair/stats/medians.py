@@ -104,7 +104,7 @@ def median_gaps(
     if not min(both) > 0.0:
         return *both, gap, Estimate(math.nan, note=NOT_ABOVE_0)
     logs = widest([_joined(way, _logs(of_a), _logs(of_b)) for way, of_a, of_b in ways])
-    return *both, gap, logs.mapped(math.expm1)
+    return *both, gap, logs.relative()
 
 
 def _ends(of: Quantiles, part: MeanVariance, confidence: float) -> list[float]:
@@ -129,7 +129,9 @@ def _joined(way: Difference, of_a: list[float], of_b: list[float]) -> Estimate:
     rho = way.covariance / total if total > 0.0 else 0.0
 
     def joined(of_a: float, of_b: float) -> float:
-        return math.sqrt(max(of_a**2 + of_b**2 - 2.0 * rho * of_a * of_b, 0.0))
+        # sqrt(of_a² + of_b² − 2 rho of_a of_b), whose squares may overflow
+        rest = math.sqrt(max(1.0 - rho * rho, 0.0))
+        return math.hypot(of_a - rho * of_b, rest * of_b)
 
     low, high = joined(a - low_a, high_b - b), joined(high_a - a, b - low_b)
     method = f"Woodruff's intervals of medians, joined, {way.units}"
