@@ -55,7 +55,7 @@ def path_of(model, **settings):
     return fairness_path(model, y=Y, **given)
 
 
-@pytest.mark.filterwarnings("ignore:the predictors tell the groups:UserWarning")
+@pytest.mark.filterwarnings("ignore:predictor .* blind in name only:UserWarning")
 @pytest.mark.parametrize("name", MODELS)
 def test_models_of_three_groups_have_a_path(name):
     path = path_of(MODELS[name], random_state=1)

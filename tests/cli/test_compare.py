@@ -165,7 +165,7 @@ def test_groups_are_noted_if_many_and_refused_if_too_many(tmp_path, n):
     run(*words, "--bins", 4, code=0)
 
 
-@pytest.mark.filterwarnings("ignore:the predictors tell the groups:UserWarning")
+@pytest.mark.filterwarnings("ignore:predictor .* blind in name only:UserWarning")
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize("count", [4, 5])
 def test_groups_too_small_to_judge_are_named_and_never_the_worst(tmp_path, count):

@@ -80,7 +80,7 @@ def test_two_attributes_are_balanced_at_once():
 # Demands that exclude each other
 
 
-@pytest.mark.filterwarnings("ignore:the predictors tell the groups:UserWarning")
+@pytest.mark.filterwarnings("ignore:predictor .* blind in name only:UserWarning")
 def test_what_cannot_be_level_at_once_is_said_for_each_attribute():
     """One slope: what levels one attribute cannot level the other."""
     x = np.arange(60.0)

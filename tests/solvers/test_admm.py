@@ -10,6 +10,7 @@ from problems import (
     asked,
     biased,
     free_fit,
+    make_penalty,
     posed,
     predictions,
     solved,
@@ -17,7 +18,6 @@ from problems import (
 )
 from rankfair import projections
 from rankfair.constraints import Mean, Rank, Residual
-from rankfair.penalties import make_penalty
 from rankfair.solvers import NCADMM, Paper, Tilt
 from rankfair.solvers.admm import ADM
 from rankfair.solvers.base import Status
