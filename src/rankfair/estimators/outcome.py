@@ -49,7 +49,7 @@ from rankfair.paths import (
 from rankfair.penalties.pool import Pool
 from rankfair.solvers.base import Line, Solution, Status
 from rankfair.solvers.by_task import TaskSolution, TaskStatus
-from rankfair.solvers.counted import CLOSEST, SURE, Counted, Demand
+from rankfair.solvers.counted import CLOSEST, SURE, Counted
 from rankfair.solvers.line import nearest
 from rankfair.solvers.tilt import Tilt
 from rankfair.stats.auc import auc_estimate
@@ -252,7 +252,7 @@ def attributes_at(trade_off: TradeOff, asked: Constraint, model: Any) -> dict[st
 
 def _user_rows(line: Line, rows: TrainingRows) -> tuple[Ints, int]:
     """Return the place of each sorted row among those given, and how many these are."""
-    order = line.fitter.rows.order.astype(np.intp)
+    order = line.fitter.rows.order
     if rows.kept is None:
         return order, len(order)
     return np.flatnonzero(rows.kept)[order], len(rows.kept)
@@ -314,12 +314,18 @@ class TradeOffRows:
 
     counted: Counted
     trained: Counted
-    y: Floats  # of all rows, in the user's units
+    y: Floats  # of all rows, in standard units
     weights: Floats | None
     tasks: Ints  # codes of all rows
     rows: Ints | None  # those that are counted; None if all are
     places: Ints  # of all rows among those given
     n: int  # how many were given
+
+    def target(self, at: Any) -> Floats:
+        """The target of some rows, in the user's units."""
+        units = self.trained.units
+        found: Floats = (self.y[at] + units.centre) * units.unit
+        return found
 
     def judge(
         self,
@@ -335,7 +341,7 @@ class TradeOffRows:
         at = slice(None) if counted is self.trained or self.rows is None else self.rows
         tasks = self.tasks[at].astype(np.intp) if self.tasks.any() else None
         weights = None if self.weights is None else self.weights[at]
-        y = self.y[at]
+        y = self.target(at)
         return Judge(y, groups, names, tasks, weights, (), reference, task_labels)
 
 
@@ -422,7 +428,7 @@ class TradeOff:
             float(x),
             came,
             came if demand.constraint.pairs else counted.aucs(lam)[0],
-            float(np.sqrt(np.average((m - by_row.y[at]) ** 2, weights=w))),
+            float(np.sqrt(np.average((m - by_row.target(at)) ** 2, weights=w))),
             means.show(means.value(m, groups), groups),
             apart.show(apart.value(m, groups), groups),
         )
@@ -524,12 +530,13 @@ def trade_off_of(
     trained = replace(line.trained, seen=None)
     if counted is line.trained:
         counted, left_out = trained, False
+    codes = problem.blocks.tasks.astype(problem.codes.dtype)
     by_row = TradeOffRows(
         counted,
         trained,
-        (problem.y + problem.y_centre) * problem.y_unit,
+        problem.y,
         problem.weights,
-        np.repeat(problem.blocks.tasks, problem.blocks.sizes),
+        np.repeat(codes, problem.blocks.sizes),
         line.rows if left_out else None,
         *_user_rows(line, rows),
     )
@@ -742,6 +749,16 @@ def _within_noise(solution: Solution, line: Line, count: str) -> Iterator[Warnin
     pairs = all(each.constraint.pairs for each in rows.demands)
     if not (lam.any() and pairs and line.fitter.penalty.quadratic):
         return
+    tasks = problem.codes[problem.order][at]
+    step = max(1, len(tasks) >> 15)  # of large data some rows tell of most gaps
+    some = slice(None, None, step)
+    m = rows.units.of_user(rows.standard(free, some))
+    samples = [(it.constraint, it.groups.take(some)) for it in rows.demands]
+    if step > 1 and any(
+        groups.both and not _near_band(constraint, groups, m, tasks[some])
+        for constraint, groups in samples
+    ):
+        return
     y, w = problem.y[at], None if problem.weights is None else problem.weights[at]
 
     def error(x: Floats) -> float:
@@ -751,9 +768,13 @@ def _within_noise(solution: Solution, line: Line, count: str) -> Iterator[Warnin
     before, after = error(free), error(lam)
     if not after > EXPENSIVE * before > 0:
         return
-    gaps = zip(rows.demands, rows.gaps(rows.values(free)), strict=True)
-    tasks, predicted = problem.codes[problem.order][at], rows.at(free)
-    found = [_near_band(it, predicted, tasks) for it, gap in gaps if gap > 0]
+    gaps, m = (
+        zip(rows.demands, rows.gaps(rows.values(free)), strict=True),
+        rows.at(free),
+    )
+    found = [
+        _near_band(it.constraint, it.groups, m, tasks) for it, gap in gaps if gap > 0
+    ]
     near = [each for each in found if each is not None]
     if not near or len(near) < len(found):
         return
@@ -768,10 +789,12 @@ def _within_noise(solution: Solution, line: Line, count: str) -> Iterator[Warnin
     )
 
 
-def _near_band(demand: Demand, predicted: Floats, tasks: Ints) -> Estimate | None:
+def _near_band(
+    constraint: Constraint, groups: Groups, predicted: Floats, tasks: Ints
+) -> Estimate | None:
     """The AUC with its interval as in an audit, if that reaches into the band."""
-    epsilon, groups = demand.constraint.epsilon, demand.groups
-    low = 0.5 if demand.constraint.side == "upper" else 0.5 - epsilon
+    epsilon = constraint.epsilon
+    low = 0.5 if constraint.side == "upper" else 0.5 - epsilon
     rows = np.arange(len(tasks))
     if groups.known is not None:
         rows = np.flatnonzero(groups.known)
