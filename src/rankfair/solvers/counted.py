@@ -278,10 +278,10 @@ class Counted:
         some = self.fewer()
         return (self,) if some is self else (some, self)
 
-    def fewer(self) -> Counted:
+    def fewer(self, wanted: int = LOOKED_AT) -> Counted:
         """Some of the rows, for a rough look."""
         many = len(self.q) >= 2 * EXACT_ROWS
-        step = len(self.q) // LOOKED_AT if many else 1
+        step = len(self.q) // wanted if many else 1
         rows = np.arange(step // 2, len(self.q), max(step, 1))
         demands = tuple(
             Demand(each.constraint, each.groups.take(rows)) for each in self.demands
@@ -380,9 +380,9 @@ class Streamed(Counted):
         """What is in memory."""
         return (self.fewer(),)
 
-    def fewer(self) -> Counted:
+    def fewer(self, wanted: int = LOOKED_AT) -> Counted:
         """A sample in memory that stands for all rows."""
-        return self.some.fewer() if self.demand.constraint.pairs else self.means
+        return self.some.fewer(wanted) if self.demand.constraint.pairs else self.means
 
     def proxies(self) -> list[float]:
         """How well ``e`` ranks the groups, in some of the rows."""

@@ -12,6 +12,7 @@ from functools import partial
 import numpy as np
 
 from rankfair.constraints.base import ROUNDING
+from rankfair.constraints.rank import EXACT_ROWS
 from rankfair.core.blocks import Floats
 from rankfair.solvers.counted import CLOSE, CLOSEST, Counted, Place
 from rankfair.solvers.roots import Bracket, close_in
@@ -128,7 +129,7 @@ def _probes(cap: tuple[float, float]) -> list[float]:
 
 def _closest(counted: Counted, cap: tuple[float, float]) -> Place:
     """The smallest ``|λ|`` whose gap is within 0.001 of the least that is met."""
-    rough = counted.fewer()
+    rough = counted.fewer(EXACT_ROWS)
 
     def gaps(rows: Counted, places: Floats) -> Floats:
         return np.array([rows.demand.gap(rows.quick_value(x)) for x in places])
