@@ -82,8 +82,9 @@ def test_tasks_about_to_let_go(excess):
     bend = np.einsum("kf,kfg,kg->k", u, G, u)
     for start in (None, u):
         r = np.linalg.norm(factor.solve((1 + excess) * u, start), axis=1)
-        bound = 1e3 * excess + 1e-15 / excess
-        assert r * bend == pytest.approx(excess, rel=bound, abs=1e-15)
+        # ‖Qᵀb‖ is known to nine units in its last place.
+        bound = 1e3 * excess + 2e-15 / excess
+        assert r * bend == pytest.approx(excess, rel=bound, abs=2e-15)
 
 
 @pytest.mark.parametrize("name", ["ridge", "task"])
