@@ -46,6 +46,9 @@ def rows_of(design: str, n_rows: int, n_tasks: int, groups: int = 2) -> Rows:
         rng = np.random.default_rng(1)
         group = np.where(group, 1 + rng.integers(groups - 1, size=n_rows), 0)
         y = y + 0.1 * group
+        group = np.array([f"group {g}" for g in range(groups)])[
+            group
+        ]  # 40 are no numbers
     return Rows(X, y, {"tasks": tasks, "sensitive_features": group})
 
 
