@@ -267,7 +267,7 @@ def _fit_folder(asked: FitCommand, folder: str, on_step: OnStep) -> Fitted:
     predictors = roles.predictors(tuple(kinds))
     numbers = [name for name in (*roles.sensitive, *roles.tasks) if kinds[name]]
     labels = [*roles.sensitive], [*roles.tasks], numbers
-    columns = ModelColumns(roles.target, *labels, [*predictors], {})
+    columns = ModelColumns(roles.target, *labels, [*predictors], {}, [])
     rows = stream(
         files_of(folder),
         target=roles.target,
