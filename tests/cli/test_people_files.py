@@ -107,7 +107,12 @@ def proxies(effect, noise, n=80):
     [
         (4.0, 0.1, ["--epsilon", 0], "--epsilon 0.5 (RMSE"),
         (0.0, 9.0, ["--epsilon", 0.5], "other predictors"),
-        (4.0, 0.1, ["--epsilon", 0.5, "--penalty", "ridge", "--beta", 1e9], "default"),
+        (
+            4.0,
+            0.1,
+            ["--epsilon", 0.5, "--penalty", "ridge", "--beta", 1e9],
+            "pool --beta auto, the defaults (RMSE",
+        ),
         (4.0, 0.1, ["--epsilon", 0.5], ""),
     ],
 )
