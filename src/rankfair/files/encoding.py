@@ -17,6 +17,7 @@ from rankfair.files.model_files import model_and_extra
 from rankfair.files.table import Reading, Table, gaps, refuse_gaps, refuse_kind
 from rankfair.input.arrays import Floats
 from rankfair.input.errors import (
+    InputError,
     ModelFileError,
     TableError,
     counted,
@@ -24,9 +25,11 @@ from rankfair.input.errors import (
     quoted,
     refuse,
 )
+from rankfair.input.frames import FIT_MORE
 
 KIND = "rankfair-design"
 NOT_SAID = "does not say what it was fitted to, or its model reads other columns"
+MORE_TASKS = "Fit with rows of these too, or with --penalty pool --unseen shared."
 FEW = 3  # names in a note
 
 
@@ -168,8 +171,16 @@ class ModelColumns:
     def predict(self, model: Any, table: Table) -> tuple[Floats, str]:
         """Return predictions of a table's rows, and what was done with categories."""
         X, message = self.draw(table)
-        # A model that was fitted to files has their order of columns.
-        found = model.predict(X.select(list(model.feature_names_in_)))
+        try:  # a model that was fitted to files has their order of columns
+            found = model.predict(X.select(list(model.feature_names_in_)))
+        except InputError as error:  # labels that it does not know
+            is_task = str(error.argument) == "tasks"
+            names = self.tasks if is_task else self.sensitive
+            column = names[0] if len(names) == 1 else None
+            cure = MORE_TASKS if is_task else FIT_MORE
+            raise TableError(
+                str(error.expected), cure, column, source=table.source
+            ) from None
         return np.asarray(found, float), message
 
     def to_dict(self) -> dict[str, Any]:
