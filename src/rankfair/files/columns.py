@@ -183,7 +183,7 @@ def days_of(table: Table, name: str) -> Floats:
             cure = "Write dates as 2024-01-31, the year first."
             raise TableError(reason, cure, name, source=table.source) from None
         days.append(day.toordinal() - date(1970, 1, 1).toordinal())
-    return np.array(days, float)[codes]
+    return np.asarray(np.array(days)[codes], float)
 
 
 def _as_cell(cell: Any) -> str:
