@@ -82,6 +82,14 @@ def test_identifiers_and_dates_do_not_predict(tmp_path):
     assert "00059," in run(*left, code=0).stdout
     refused = run("fit", file, *COMMON, "--predictor", "id", code=2)
     assert "60 categories" in refused.stderr
+    refused = run("fit", file, *COMMON, "--predictor", "hired", code=2)
+    assert "the year first" in refused.stderr
+    start = np.datetime64("2000-01-01")
+    days = {"hired": [f"{start + 40 * i}" for i in range(60)]}
+    file = write_csv(tmp_path / "day.csv", {**data, **days})
+    run("fit", file, *COMMON, "--predictor", "hired", "-o", model, code=0)
+    run("predict", model, file, code=0)
+    assert "hired" in run("describe", model, code=0).stdout
 
 
 def proxies(effect, noise, n=80):
@@ -99,7 +107,12 @@ def proxies(effect, noise, n=80):
     [
         (4.0, 0.1, ["--epsilon", 0], "--epsilon 0.5 (RMSE"),
         (0.0, 9.0, ["--epsilon", 0.5], "other predictors"),
-        (4.0, 0.1, ["--epsilon", 0.5, "--penalty", "ridge", "--beta", 1e9], "default"),
+        (
+            4.0,
+            0.1,
+            ["--epsilon", 0.5, "--penalty", "ridge", "--beta", 1e9],
+            "pool --beta auto, the defaults (RMSE",
+        ),
         (4.0, 0.1, ["--epsilon", 0.5], ""),
     ],
 )

@@ -51,9 +51,11 @@ def test_new_rows_need_no_target_and_unknown_categories_are_counted(model, tmp_p
     [
         (
             {"gender": ["x"] * 5},
-            '--sensitive (column "gender") has labels not seen in training: "x" (5 '
-            'rows); training had "f", "m". Use the labels of training',
+            'new.csv, column "gender": has labels not seen in training: "x" (5 rows); '
+            'training had "f", "m". Use the labels of training, or fit with rows of '
+            "these too.\n",
         ),
+        ({"job": ["vet"] * 5}, "or with --penalty pool --unseen shared.\n"),
         ({"age": ['"30,5"'] * 5}, "--decimal"),
     ],
 )

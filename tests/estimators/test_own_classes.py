@@ -12,6 +12,7 @@ from sklearn.linear_model import LinearRegression
 from rankfair import (
     RankFairRegressor,
     TiltedRegressor,
+    fairness_path,
 )
 from rankfair.constraints import Band, Constraint
 from rankfair.metrics import rmse
@@ -178,6 +179,12 @@ def test_what_one_s_own_classes_cannot_do_is_refused(settings, words):
     model = RankFairRegressor(**NAMED, constraints=Bounded(0.05)).set_params(**settings)
     with pytest.raises(ValueError, match=words):
         model.fit(*grouped(2))
+
+
+def test_a_path_of_a_constraint_of_one_s_own_is_refused_with_a_cure_that_helps():
+    model = RankFairRegressor(**NAMED, constraints=Bounded(0.05))
+    with pytest.raises(ValueError, match="one epsilon after another"):
+        fairness_path(model, *grouped(2), epsilons=[0.01, 0.1])
 
 
 @pytest.mark.parametrize(

@@ -201,15 +201,14 @@ def test_who_asks_for_an_identifier_gets_it(tmp_path):
     assert roles.predictors(table.names) == ("age", "education")
     assert left.notes == (
         'Not predicted from identifiers ("code", "n") and dates ("hired"): '
-        "--predictor code would take the column in. Make a number of a date, its year "
-        "for instance.",
+        "--predictor code would take the column in.",
     )
     asked = replace(ROLES, kept=("n",))
     left, roles = without_identifiers(table, asked, ["code"])
     assert roles.predictors(table.names) == ("age", "education", "code", "n")
     assert left.notes[-1] == (
-        'Not predicted from dates ("hired"): Make a number of a date, its year for '
-        "instance."
+        'Not predicted from dates ("hired"): --predictor hired would take the column '
+        "in."
     )
     only = replace(ROLES, features=("code",), kept=("n",))
     assert without_identifiers(table, only) == (table, only)

@@ -7,6 +7,7 @@ from sklearn.preprocessing import OneHotEncoder
 from rankfair.files.columns import Roles, without_identifiers
 from rankfair.files.encoding import ModelColumns
 from rankfair.files.read import read_table
+from rankfair.files.table import Reading
 from rankfair.input.errors import TableError
 
 RAW = b"age,colour,town\n1,red,a\n2,blue,b\n3,red,c\n"
@@ -54,12 +55,23 @@ def test_categories_that_cannot_be_encoded_are_refused_or_left_out():
     columns = learn(read_table(b"x,y\na,1\na,2\n"), "x", "y")
     assert columns.names == ("y",)
     assert columns.message == 'Left out 1 column of one value ("x").'
-    table = read_table(b"hired,y\n2024-01-31,1\n2024-02-29,2\n")
-    for roles in (Roles(features=("hired", "y")), Roles(kept=("hired",))):
-        with pytest.raises(TableError, match=r'"hired": holds dates.*Make a number'):
-            ModelColumns.learn(*without_identifiers(table, roles))
     with pytest.raises(TableError, match="name of two predictors"):
         learn(read_table(b"x,x=b\na,1\nb,2\n"), "x", "x=b")
+
+
+@pytest.mark.parametrize(
+    "roles", [Roles(features=("hired", "y")), Roles(kept=("hired",))]
+)
+def test_dates_that_are_asked_for_are_days(roles):
+    table = read_table(b"hired,y\n1970-01-02,1\n2024/2/29 10:30,2\n1969-12-31,3\n")
+    columns = ModelColumns.learn(*without_identifiers(table, roles))
+    columns = ModelColumns.from_dict(columns.to_dict())
+    assert columns.message == 'Read dates as days since 1970-01-01 ("hired").'
+    assert columns.draw(table)[0]["hired"].to_list() == [1.0, 19782.0, -1.0]
+    assert columns.reading(Reading())[1].text == ("hired",)
+    for cell, problem in (("31.1.2024", "no day"), ("x", "no day"), ("", "is empty")):
+        with pytest.raises(TableError, match=problem):
+            columns.draw(read_table(f"hired,y\n{cell},1\n2024-01-31,2\n".encode()))
 
 
 def test_missing_cells_are_refused_with_the_first_line():

@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from sklearn.base import clone
 
-from rankfair.audit.records import Comparison, plain
+from rankfair.audit.records import Comparison, ModelLine, plain
 from rankfair.audit.summary import comparison_columns
 from rankfair.cli.data import FitData, needed_target, read_data
 from rankfair.cli.describe import report_of
@@ -20,6 +21,7 @@ from rankfair.cli.screen import Answer, OnStep, say, show_table
 from rankfair.cli.verdict import (
     AFTER,
     BEFORE,
+    DEFAULTS,
     USELESS,
     is_useless,
     unbalanced,
@@ -69,6 +71,8 @@ class Fitted(Answer):
         fitted.
     n_far : int
         Predictions outside the range of the target by more than its width.
+    by_default : ModelLine or None
+        The model with the default penalty on held-out rows, where it was tried.
     """
 
     model: Any
@@ -76,10 +80,11 @@ class Fitted(Answer):
     n_rows: int
     measured: str = "fitted"
     n_far: int = 0
+    by_default: ModelLine | None = None
 
     def say(self, quiet: bool) -> None:
         """Print what the fit came to, and what it changed."""
-        urgent = urgent_of(self.model, self.audit, self.n_far)
+        urgent = urgent_of(self.model, self.audit, self.n_far, self.by_default)
         say(*urgent, _status(self.model, self.n_rows))
         if self.audit is not None:
             rows = MEASURED[self.measured]
@@ -93,7 +98,7 @@ class Fitted(Answer):
         """Return what `docs/fit.schema.json` describes."""
         model, audit = self.model, self.audit
         useless = audit is not None and is_useless(audit.models[-1])
-        urgent = urgent_of(model, audit, self.n_far)
+        urgent = urgent_of(model, audit, self.n_far, self.by_default)
         verdict = [*urgent, *verdict_of(model, audit)]
         found = {
             "model": None if self.path is None else str(self.path),
@@ -165,6 +170,13 @@ def _fit_in_memory(asked: FitCommand, on_step: OnStep) -> Fitted:
     found = data.audit(final, values, within, title=title, unit=asked.unit)
     low, high = data.y.min(), data.y.max()
     far = (after < 2 * low - high) | (after > 2 * high - low)
+    by_default = None
+    same = all(getattr(model, name) == value for name, value in DEFAULTS.items())
+    if asked.folds and not same and is_useless(found.models[0]):
+        other = clone(model).set_params(**DEFAULTS)
+        folds = data.folds(asked.folds, model.random_state)
+        tried = data.audit(final, {AFTER: data.held_out(other, folds).values})
+        by_default = tried.models[0]
     notes = [*data.notes]
     if note:
         notes.append(f"In the report, {note}.")
@@ -186,6 +198,7 @@ def _fit_in_memory(asked: FitCommand, on_step: OnStep) -> Fitted:
         audit=found,
         measured=measured,
         n_far=int(np.count_nonzero(far)),
+        by_default=by_default,
         notes=tuple(notes),
     )
 
@@ -267,7 +280,7 @@ def _fit_folder(asked: FitCommand, folder: str, on_step: OnStep) -> Fitted:
     predictors = roles.predictors(tuple(kinds))
     numbers = [name for name in (*roles.sensitive, *roles.tasks) if kinds[name]]
     labels = [*roles.sensitive], [*roles.tasks], numbers
-    columns = ModelColumns(roles.target, *labels, [*predictors], {})
+    columns = ModelColumns(roles.target, *labels, [*predictors], {}, [])
     rows = stream(
         files_of(folder),
         target=roles.target,

@@ -204,7 +204,7 @@ class ModelOptions(ColumnOptions):
     feature: list[str] | None = option("Predict from these columns alone.")
     drop: list[str] | None = option("Do not predict from this column.")
     predictor: list[str] | None = option(
-        "Predict from it, though it looks like an identifier."
+        "Predict from it, though it looks like an identifier or a date."
     )
     max_categories: int = option("The most categories of a text column.", 50, min=2)
     seed: int = option("Seed of all that is random.", 0, min=0)

@@ -25,16 +25,17 @@ ASKED_FOR = {
 }
 SHARES = ("auc", "within_task_auc", "ks")
 WIDER = "a larger --epsilon"
-OTHER = (
-    "other predictors, or the default penalty: without the constraint the model is of "
-    "no use either"
-)
+OTHER = "other predictors: without the constraint the model is of no use either"
+DEFAULTS = {"penalty": "pool", "beta": "auto"}
 
 
-def urgent_of(model: Any, audit: Audit | None, n_far: int) -> list[str]:
+def urgent_of(
+    model: Any, audit: Audit | None, n_far: int, by_default: ModelLine | None
+) -> list[str]:
     """Return what is to be said first: a model of no use, a gap reversed in tasks.
 
     ``n_far`` predictions are outside the range of the target by more than its width.
+    ``by_default`` is the model with the default penalty, if that is another.
     """
     if audit is None:
         return []
@@ -47,15 +48,18 @@ def urgent_of(model: Any, audit: Audit | None, n_far: int) -> list[str]:
         are = counted(n_far, "prediction is", "predictions are")
         said.append(f"{are} outside the range of the target by more than its width.")
     if said:
-        said.append(f"Try {_cure(model, free)}.")
+        said.append(f"Try {_cure(model, free, by_default)}.")
     if worst is not None and worst.reversal:
         said.append(warning(worst.reversal))
     return said
 
 
-def _cure(model: Any, free: ModelLine) -> str:
+def _cure(model: Any, free: ModelLine, by_default: ModelLine | None) -> str:
     """Return what to try instead of a model of no use, and what it comes to."""
     if is_useless(free):
+        if by_default is not None and not is_useless(by_default):
+            error = figure(by_default.rmse.value)
+            return f"--penalty pool --beta auto, the defaults (RMSE {error})"
         return OTHER
     half_way = ((free.rmse.value**2 + of_constant(free) ** 2) / 2) ** 0.5
     try:

@@ -45,13 +45,15 @@ def refuse_own_epsilon(constraint: Any) -> None:
     several = constraint if isinstance(constraint, list | tuple) else [constraint]
     if not several or not all(isinstance(each, Constraint) for each in several):
         return
-    names = [f'"{type(each).__name__.lower()}"' for each in several]
+    known = {kind: f'"{name}"' for name, kind in CONSTRAINTS.items()}
+    names = [known.get(type(each), "") for each in several]
     named = f"[{', '.join(names)}]" if several is constraint else names[0]
+    one_by_one = "Fit a class of your own with one epsilon after another."
     raise InputError(
         "constraints",
         "brings its own epsilon: no other would be tried",
         repr(constraint),
-        f"Use constraints={named}.",
+        f"Use constraints={named}." if all(names) else one_by_one,
     )
 
 

@@ -6,6 +6,7 @@ import re
 import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from datetime import date
 from itertools import pairwise
 from typing import Any
 from unicodedata import category, normalize
@@ -13,13 +14,21 @@ from unicodedata import category, normalize
 import numpy as np
 from numpy.typing import NDArray
 
-from rankfair.files.table import Table
-from rankfair.input.errors import Argument, InputError, TableError, listed, shown
+from rankfair.files.table import Table, distinct
+from rankfair.input.arrays import Floats
+from rankfair.input.errors import (
+    Argument,
+    InputError,
+    TableError,
+    listed,
+    quoted,
+    shown,
+)
 
 _NUMBERED = re.compile(r"([^\d.,]*?)([0-9]{1,30})")  # digits after the same letters
 _DATE = re.compile(
-    r"[0-9]{4}([-/.])[0-9]{1,2}\1[0-9]{1,2}([ T][0-9:.+Z-]+)?"
-    r"|[0-9]{1,2}([-/.])[0-9]{1,2}\3([0-9]{4}|[0-9]{2})"
+    r"(?P<year>[0-9]{4})([-/.])(?P<month>[0-9]{1,2})\2(?P<day>[0-9]{1,2})"
+    r"([ T][0-9:.+Z-]+)?|[0-9]{1,2}([-/.])[0-9]{1,2}\6([0-9]{4}|[0-9]{2})"
 )
 # Cells that often mean so, in small letters.
 UNKNOWN = ("na", "n/a", "nan", "null", "none", "unknown", "?", "-", "")
@@ -43,7 +52,7 @@ class Roles:
     weight: str | None = None
     features: tuple[str, ...] | None = None
     drop: tuple[str, ...] = ()
-    kept: tuple[str, ...] = ()  # predictors though they look like identifiers
+    kept: tuple[str, ...] = ()  # predictors though they look like identifiers or dates
     cut: tuple[str, ...] = ()  # protected columns that may be numbers all the same
 
     @property
@@ -114,16 +123,12 @@ def without_identifiers(
     names = [name for name in roles.predictors(table.names) if name not in asked]
     codes = [name for name in names if looks_like_identifier(table[name])]
     dates = [name for name in names if looks_like_dates(table[name])]
-    gone, said, cures = (*codes, *dates), [], []
-    if codes:
-        said.append(f"identifiers ({listed(codes)})")
-        cures.append(f"--predictor {shlex.quote(codes[0])} would take the column in.")
-    if dates:
-        said.append(f"dates ({listed(dates)})")
-        cures.append("Make a number of a date, its year for instance.")
+    gone, kinds = (*codes, *dates), (("identifiers", codes), ("dates", dates))
     if not gone:
         return table, roles
-    note = f"Not predicted from {' and '.join(said)}: {' '.join(cures)}"
+    said = " and ".join(f"{kind} ({listed(of)})" for kind, of in kinds if of)
+    cure = f"--predictor {shlex.quote(gone[0])} would take the column in."
+    note = f"Not predicted from {said}: {cure}"
     theirs = {table.why_text.get(name) for name in gone}
     others = (each for each in table.notes if each not in theirs)
     left = replace(roles, drop=tuple(dict.fromkeys((*roles.drop, *gone))))
@@ -161,6 +166,24 @@ def looks_like_dates(column: NDArray[Any]) -> bool:
     """Tell whether all known cells of a column of text are dates."""
     cells = {*column.tolist()} - {None} if column.dtype.kind == "O" else ()
     return bool(cells) and all(_DATE.fullmatch(cell.strip()) for cell in cells)
+
+
+def days_of(table: Table, name: str) -> Floats:
+    """Return a column of dates as days since 1970-01-01, the time of day left out."""
+    kinds, codes = distinct(table[name].tolist())
+    days = []
+    for cell in kinds:
+        found = _DATE.fullmatch(cell.strip())
+        try:
+            if found is None or not found["year"]:
+                raise ValueError
+            day = date(*(int(found[part]) for part in ("year", "month", "day")))
+        except ValueError:
+            reason = f"holds {quoted(cell)}, from which no day can be told"
+            cure = "Write dates as 2024-01-31, the year first."
+            raise TableError(reason, cure, name, source=table.source) from None
+        days.append(day.toordinal() - date(1970, 1, 1).toordinal())
+    return np.asarray(np.array(days)[codes], float)
 
 
 def _as_cell(cell: Any) -> str:

@@ -12,11 +12,12 @@ from numpy.typing import NDArray
 
 from rankfair.files.archive import demand
 from rankfair.files.codec import fits
-from rankfair.files.columns import Roles, looks_like_dates
+from rankfair.files.columns import Roles, days_of, looks_like_dates
 from rankfair.files.model_files import model_and_extra
 from rankfair.files.table import Reading, Table, gaps, refuse_gaps, refuse_kind
 from rankfair.input.arrays import Floats
 from rankfair.input.errors import (
+    InputError,
     ModelFileError,
     TableError,
     counted,
@@ -24,9 +25,11 @@ from rankfair.input.errors import (
     quoted,
     refuse,
 )
+from rankfair.input.frames import FIT_MORE
 
 KIND = "rankfair-design"
 NOT_SAID = "does not say what it was fitted to, or its model reads other columns"
+MORE_TASKS = "Fit with rows of these too, or with --penalty pool --unseen shared."
 FEW = 3  # names in a note
 
 
@@ -49,6 +52,8 @@ class ModelColumns:
     categories : dict of str to list of str
         For each of them that is text its categories, sorted.  The first is the
         reference: the others get a column of 0 and 1 each.
+    dates : list of str
+        Those of them that are dates: days since 1970-01-01.
     """
 
     target: str | None
@@ -57,6 +62,7 @@ class ModelColumns:
     cut: list[str]
     columns: list[str]
     categories: dict[str, list[str]]
+    dates: list[str]
 
     @property
     def labels(self) -> list[str]:
@@ -88,12 +94,11 @@ class ModelColumns:
             problems += gaps(table, [name], f"{cure} rows with --drop-missing.")
         refuse(problems, table.source)
         categories = {}
-        for name in filter(table.is_text, names):
+        dates = [name for name in names if looks_like_dates(table[name])]
+        for name in names:
+            if name in dates or not table.is_text(name):
+                continue
             categories[name] = sorted({*table[name].tolist()})
-            if looks_like_dates(table[name]):
-                reason = "holds dates, from which nothing can be predicted as they are"
-                cure = "Make a number of them, the year or days since one of them."
-                raise TableError(reason, cure, name, source=table.source)
             n_labels = len(categories[name])
             if n_labels > cap:
                 reason = f"has {n_labels} categories, more than {cap}, for example "
@@ -106,7 +111,7 @@ class ModelColumns:
                 raise TableError(reason, cure, name, source=table.source)
         cut = [name for name in roles.cut if not table.is_text(name)]
         labels = [*roles.sensitive], [*roles.tasks], cut
-        learnt = cls(roles.target, *labels, [*names], categories)
+        learnt = cls(roles.target, *labels, [*names], categories, dates)
         for name, count in Counter(learnt.names).items():
             if count > 1:
                 reason = "is the name of two predictors, once as a category"
@@ -125,6 +130,9 @@ class ModelColumns:
             of = [n for n, has in self.categories.items() if (len(has) == 1) == single]
             if of:
                 said.append(form.format(counted(len(of), "column"), listed(of, FEW)))
+        if self.dates:
+            dates = listed(self.dates, FEW)
+            said.append(f"Read dates as days since 1970-01-01 ({dates}).")
         return " ".join(said)
 
     def draw(self, table: Table) -> tuple[Any, str]:
@@ -135,10 +143,13 @@ class ModelColumns:
         """
         refuse_gaps(table, (*self.tasks, *self.columns))
         for name in (*self.cut, *self.columns):
-            refuse_kind(table, name, text=name in self.categories)
+            refuse_kind(table, name, text=name in (*self.categories, *self.dates))
         found: dict[str, NDArray[Any]] = {}
         said = []
         for name in self.columns:
+            if name in self.dates:
+                found[name] = days_of(table, name)
+                continue
             if name not in self.categories:
                 found[name] = np.asarray(table[name], float)
                 continue
@@ -160,8 +171,16 @@ class ModelColumns:
     def predict(self, model: Any, table: Table) -> tuple[Floats, str]:
         """Return predictions of a table's rows, and what was done with categories."""
         X, message = self.draw(table)
-        # A model that was fitted to files has their order of columns.
-        found = model.predict(X.select(list(model.feature_names_in_)))
+        try:  # a model that was fitted to files has their order of columns
+            found = model.predict(X.select(list(model.feature_names_in_)))
+        except InputError as error:  # labels that it does not know
+            is_task = str(error.argument) == "tasks"
+            names = self.tasks if is_task else self.sensitive
+            column = names[0] if len(names) == 1 else None
+            cure = MORE_TASKS if is_task else FIT_MORE
+            raise TableError(
+                str(error.expected), cure, column, source=table.source
+            ) from None
         return np.asarray(found, float), message
 
     def to_dict(self) -> dict[str, Any]:
@@ -201,5 +220,5 @@ class ModelColumns:
             features=tuple(self.columns),
             cut=tuple(self.cut),
         )
-        text = tuple(dict.fromkeys((*reading.text, *self.categories)))
+        text = tuple(dict.fromkeys((*reading.text, *self.categories, *self.dates)))
         return roles, replace(reading, text=text)
