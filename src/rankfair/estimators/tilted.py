@@ -42,6 +42,7 @@ from rankfair.estimators.base import (
     check_estimator,
     check_settings,
     new_table,
+    r_squared,
     read_constraints,
 )
 from rankfair.estimators.outcome import (
@@ -815,6 +816,33 @@ class TiltedRegressor(BandSettings, MetaRegressor):
         check_is_fitted(self)
         m = predictions_of(self.estimator_, self._read_new(X)[1])
         return finite_predictions(rounded(m, self.resolution_))
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return R², the share of the target's variance that predictions explain.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (N, `n_features_in_`)
+            Rows with the columns of training.
+        y : array-like of shape (N,)
+            What was observed.
+        sample_weight : array-like of shape (N,), optional
+            Weights of the rows.
+
+        Returns
+        -------
+        float
+            1 at best.
+
+        Examples
+        --------
+        >>> from sklearn.linear_model import LinearRegression
+        >>> model = TiltedRegressor(LinearRegression(), 0.5, cv=None)
+        >>> X, y = [[0.0], [1.0], [2.0], [3.0]], [0.0, 1.0, 2.0, 3.0]
+        >>> model.fit(X, y, sensitive_features=["F", "M", "M", "F"]).score(X, y)
+        1.0
+        """
+        return r_squared(y, self.predict(X), sample_weight)
 
 
 def _attributes(
