@@ -100,12 +100,12 @@ class RankFairPostprocessor(MetaRegressor):
           "mean" it is the least movement; for "rank" it leaves shapes as they are.
         - "auto": "least" where it knows the constraint, else "line".
     sensitive_features : str, int or list of them, optional
-        The column of X, by name or position, that holds the protected group; with
+        The column of X, by name or position, that holds the group; with
         several columns the groups are their combinations, "F × west", each with a map
         of its own.  (`RankFairRegressor` constrains each column alone unless
         ``intersect=True``.)
     blind : bool, default=False
-        Leave the protected columns out of what the estimator sees.  Otherwise it sees X
+        Leave the sensitive columns out of what the estimator sees.  Otherwise it sees X
         as it is, and has to know what to do with labels that are missing or no numbers.
     prefit : bool, default=False
         Take the estimator as fitted already: `fit` learns the maps only, on rows that
@@ -236,11 +236,11 @@ class RankFairPostprocessor(MetaRegressor):
         Parameters
         ----------
         X : array-like or data frame of shape (N, `n_features_in_`)
-            What the estimator takes, and the protected columns.
+            What the estimator takes, and the sensitive columns.
         y : array-like of shape (N,)
             The target; may be left out if `prefit`.
         sensitive_features : array-like of shape (N,) or (N, q), or dict, optional
-            The protected group of each row, if no column of X says so.  Of several
+            The group of each row, if no column of X says so.  Of several
             columns, or entries of a dict (by name), groups are the combinations.
         sample_weight : array-like of shape (N,), optional
             Weights of the rows in the distributions, and in the fit of the estimator,
@@ -319,7 +319,7 @@ class RankFairPostprocessor(MetaRegressor):
         Parameters
         ----------
         X : array-like or data frame of shape (N, `n_features_in_`)
-            Rows with the columns of training, protected ones among them.
+            Rows with the columns of training, sensitive ones among them.
         sensitive_features : array-like of shape (N,) or (N, q), or dict, optional
             The group of each row, if `fit` got them as an array.  Of a dict or a frame
             the names are those of training, in any order.

@@ -610,12 +610,12 @@ class TiltedRegressor(BandSettings, MetaRegressor):
         What is to be equal between the groups: "rank", "mean", "residual" or
         "distribution", as in `RankFairRegressor`.
     sensitive_features : str, int or list of them, optional
-        The column of X that holds the protected group.  It is not a feature unless
+        The column of X that holds the group.  It is not a feature unless
         ``blind=False``; then it is handed on to the estimator as it is, and text needs
         a pipeline that encodes it.  Rows whose group is missing (None, NaN, NA or NaT)
         take part in the fit and not in the constraint.
     blind : bool, default=True
-        Leave the protected column of X out of the features.  Frames without it can be
+        Leave the sensitive column of X out of the features.  Frames without it can be
         predicted then.
     intersect : bool, default=False
         Balance the combinations of several columns, "F × black", as the groups of one,
@@ -724,7 +724,7 @@ class TiltedRegressor(BandSettings, MetaRegressor):
         y : array-like of shape (N,)
             The target.
         sensitive_features : array-like of shape (N,) or (N, q), or dict, optional
-            The protected group of each row, if no column of X says so.  The estimator
+            The group of each row, if no column of X says so.  The estimator
             does not see it then.
         sample_weight : array-like of shape (N,), optional
             Weights in the AUC, handed on to the estimator, or the last step of a
