@@ -614,7 +614,7 @@ def other_ways(solution: Solution, asked: Sequence[Constraint]) -> str:
     said = ""
     if not any(name_of(each) == "residual" for each in asked):
         said = " A constant prediction would satisfy the constraint; it was not used."
-    if any(each.two_groups_only for each in asked):
+    if any(name_of(each) == "distribution" for each in asked):
         said += " RankFairPostprocessor on an unconstrained fit reaches any KS."
     return said
 
