@@ -218,7 +218,7 @@ class GroupLabels(ColumnSettings, FittedRegressor):
             raise InputError(
                 argument,
                 "names no column of X: the groups were passed to fit or named by a "
-                "stream, and the model cannot tell those of new rows",
+                "stream, so the model does not know those of new rows",
                 cure="Fit with the groups as a column of X, named in the constructor.",
             )
         return group_labels(source, self.bin_edges_, self._intersect)

@@ -103,7 +103,7 @@ class TiltSettings(BandSettings, LinearSettings):
 
 
 class FairRegressor(TiltSettings, GroupLabels, TaskRegressor):
-    """Linear regressors that keep groups in a band."""
+    """Linear regressors that keep the gap between groups inside a band."""
 
     # Set by `fit`.
     loo_auc_: float

@@ -626,12 +626,13 @@ class TiltedRegressor(BandSettings, MetaRegressor):
     side : {"both", "upper"}, default="both"
         "upper" asks for 0 ≤ AUC − 1/2 ≤ epsilon.
     cv : int, splitter, list of (train, test) or None, default=5
-        Count on predictions of rows that the model did not see.  Two groups take fits
-        to three or four targets, six at most: with k folds k fits each, and the model.
-        Folds are dealt at random, evenly by group.  Fits to fewer rows shrink
-        more: for models that shrink a lot take more folds.  None counts on the training
-        rows, which is enough for models that hardly overfit (linear ones); trees and
-        networks that learn their rows by heart are fair there and unfair on new rows.
+        Count on predictions of rows that the model did not see.  For two groups three
+        or four targets are fitted, six at most: each k times with k folds.  The model
+        is one more fit, to all rows.  Folds are dealt at random, evenly by group.  Fits
+        to fewer rows shrink more: for models that shrink a lot take more folds.  None
+        counts on the training rows, which is enough for models that hardly overfit
+        (linear ones); trees and networks that learn their rows by heart are fair there
+        and unfair on new rows.
     random_state : int, Generator or None, default=None
         Seeds every ``random_state`` in `estimator` that is None, alike at each fit,
         and deals the folds.
@@ -873,7 +874,7 @@ def _cautions(
     ways = "Try a linear model, RankFairRegressor, more rows, or a larger epsilon."
     if error >= USELESS:
         yield UserWarning(
-            f"this model is useless: {r2}, and that of one constant is 0. {ways}"
+            f"this model is useless: {r2}, where one constant has 0. {ways}"
         )
     advice = f" {r2[0].upper()}{r2[1:]}. {ways}"
     yield from not_reached(found.status, found.shown, asked, rows.attributes, advice)

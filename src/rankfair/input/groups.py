@@ -268,10 +268,10 @@ def refuse_more_than_two(argument: str, groups: SensitiveGroups) -> None:
 
 @dataclass(frozen=True)
 class SensitiveGroups:
-    """The group of each row as a place in the labels, −1 where it is not known.
+    """The group of each row: its place in ``labels``, or −1 where it is not known.
 
-    Labels are sorted, or in the order of the bins where a number was cut at ``edges``:
-    a bin starts at its edge, and the last ends with the last edge.
+    Labels are sorted; those of a number that was cut at ``edges`` are in the order of
+    the bins.  Bin i is from edge i up to the next one, the last edge included.
     """
 
     codes: Codes
