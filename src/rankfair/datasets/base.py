@@ -27,7 +27,7 @@ from rankfair.input.disk import read_up_to, write_whole
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Dataset:
-    """Rows with a target, a task and a protected group.
+    """Rows with a target, a task and a group.
 
     `frame` holds the features followed by the task and the sensitive column, so it can
     go to an estimator as it is:

@@ -593,10 +593,11 @@ class RankFairRegressor(FairRegressor):
     def plot_coefficients(self, scale: Any = None, ax: Any = None) -> Any:
         """Draw what the constraint took from each coefficient.
 
-        Three bars for each predictor: the coefficient without the constraint (free),
-        what the tilt takes from it or adds, large where the predictor tells of the
-        group, and their sum, that of this model (fair).  They are the coefficients that
-        all tasks share with ``penalty="pool"``, and means over tasks with "ridge".
+        Each predictor has three bars.  "free" is the coefficient without the
+        constraint.  "tilt" is what the constraint takes from it or adds to it; it is
+        large where the predictor tells of the group.  "fair" is their sum, the
+        coefficient of this model.  With ``penalty="pool"`` these are the coefficients
+        that all tasks share, with "ridge" means over tasks.
 
         Parameters
         ----------
