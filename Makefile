@@ -30,7 +30,7 @@ explore: $(VENV)/.dev  ## All tests on examples that were not tried before
 mutants: $(VENV)/.dev  ## Change the code in 350 places, one at a time: do tests notice?
 	$(BIN)/python tools/mutants.py $(OPTIONS)
 
-fuzz: $(VENV)/.fuzz  ## Feed the doors for files with odd bytes, 60 s (FUZZ_SECONDS) in all
+fuzz: $(VENV)/.fuzz  ## Feed the readers of files odd bytes, 60 s (FUZZ_SECONDS) in all
 	OMP_NUM_THREADS=1 $(BIN)/python fuzz/run.py --seconds $(FUZZ_SECONDS)
 
 bench: $(VENV)/.dev  ## Time and memory as ratios to scikit-learn, in one run

@@ -98,7 +98,7 @@ def table(found: dict[str, list[Row]]) -> str:
 
 
 def prices(found: dict[str, list[Row]]) -> str:
-    """Return what each demand adds to the error on training rows, in per cent."""
+    """Return what each constraint adds to the error on training rows, in per cent."""
     lines = [
         "| data | rank, over nothing | mean as well, over rank "
         "| distribution, over rank |",
@@ -130,7 +130,7 @@ FOR_WHOM = """\
 - **`"mean"`**: for sums of money (pay, premiums, budgets), where what a group gets in
   all is what counts.  It says nothing about who stands where.
 - **`["rank", "mean"]`**: for scores that are ranked and also added up.  With two
-  demands a fit has less room to balance ranks by bending distributions.
+  constraints a fit has less room to balance ranks by bending distributions.
 - **`"distribution"`**: where anybody may put a threshold anywhere (credit scores,
   grades): the same share of both groups passes it, within ε.  Ranks follow within the
   same ε.  A model without the group among its predictors, or with few tasks, may not
@@ -158,13 +158,13 @@ target.
 With ranks and means asked for together the gap |AUC − 1/2| is at most {gap:.1g} and
 |MD| at most {md:.1g} on the rows of training of all {len(found)} datasets.
 
-## What each demand costs
+## What each constraint costs
 
 The error added on the rows of training:
 
 {prices(found)}
 
-A demand more can save error: it brings a direction of its own with its own penalties.
+A second constraint can save error: it brings a direction and penalties of its own.
 Where means are balanced at less error than ranks, so are both together.
 
 ## All figures

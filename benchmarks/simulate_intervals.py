@@ -301,7 +301,7 @@ HOW = f"""\
   worth fewer rows by that.
 - Tasks are clusters where most rows are in tasks of one group only.  Where tasks mix
   the groups, rows and (from ten tasks on) tasks are both tried and the wider interval
-  count.
+  counts.
 - Groups that do not overlap get an interval that holds for all distributions, those of
   Clopper and Pearson for the smaller group.
 - One row (or task) in a group, or placements that are all equal: "not estimable".

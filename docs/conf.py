@@ -36,6 +36,7 @@ sphinx_gallery_conf = {
     "filename_pattern": r"/plot_",
     "remove_config_comments": True,
     "show_memory": False,
+    "capture_repr": ("_repr_html_",),  # no "[Text(0.5, 18.5, …)]" below a picture
     "write_computation_times": False,  # its page loads scripts from elsewhere
     "plot_gallery": "True",
     "abort_on_example_error": True,

@@ -7,12 +7,16 @@ task has.  ``count="loo"``, the default, counts the prediction of each row by th
 without it.
 """
 
+import warnings
+
 import matplotlib.pyplot as plt
 import numpy as np
 
 from rankfair import RankFairRegressor
 from rankfair.metrics import rank_auc
 
+# Three of the 48 models, with ten rows a task, do not reach the band and warn of it.
+warnings.filterwarnings("ignore", message="No fit reached the band")
 SIZES, SEEDS, TASKS, NEW = (10, 25, 50, 100), range(6), 50, 100
 
 
@@ -38,8 +42,8 @@ def auc_of_new_rows(size, seed, **settings):
 
 
 # %%
-# Both models satisfy the constraint, each as it counts.  Only one still does on new
-# rows.
+# Nearly all of these models satisfy the constraint, each as it counts.  Only those that
+# count left-out rows still do on new rows.
 figure, axis = plt.subplots(figsize=(7, 4.2), layout="constrained")
 for label, count in {
     "training rows": "train",

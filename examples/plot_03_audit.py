@@ -22,7 +22,8 @@ found = audit(
 print(found.verdict)
 
 # %%
-# The table has the interval of each number, and a p-value.
+# The same as a table, with the difference of means (MD) and the distance of the two
+# distributions (KS).
 print(found)
 
 # %%

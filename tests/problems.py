@@ -31,7 +31,7 @@ def posed(X, y, tasks, in_a, weights=None, **settings):
 
 
 def of_dataset(data, weights=None, blind=False):
-    """The problem of a dataset, its protected attribute among the features."""
+    """The problem of a dataset, its sensitive feature among the features."""
     in_a = data.sensitive == data.group_a
     X = data.X if blind else np.column_stack((data.X, in_a))
     return posed(X, data.target, data.tasks, in_a, weights)

@@ -337,8 +337,8 @@ def rank_gap(
     y_pred : array-like of shape (N,)
         Predictions.
     sensitive_features : array-like of shape (N,) or (N, q), or dict of them
-        Labels of two or more groups, a column for each protected attribute; rows
-        without a label are left out for that attribute.
+        Labels of two or more groups, a column for each sensitive feature; rows
+        without a label are left out for that feature.
     sample_weight : array-like of shape (N,), optional
         A pair counts the product of its weights.
 
@@ -413,7 +413,7 @@ def scorer(name: str, *, sensitive_features: Any = None) -> GroupScorer:
     ----------
     name : {"rank_auc", "rank_gap", "mean_difference", "balanced_residuals", \
 "impact_rank_ratio", "rmse"}
-        The metric; for three or more groups and for several attributes "rank_gap".
+        The metric; for three or more groups and for several features "rank_gap".
     sensitive_features : str, int or list of them, optional
         The column of X (name or position) that holds the groups.  Without it, it is the
         column that the model itself was given as `sensitive_features`, or a model

@@ -1,4 +1,4 @@
-"""Several protected attributes, combinations, unknown groups and bins in the models."""
+"""Several sensitive features, combinations, unknown groups and bins in the models."""
 
 import itertools
 
@@ -142,7 +142,7 @@ def test_side_and_other_solvers_with_unknown_rows():
     with pytest.raises(ValueError, match=words):
         RankFairRegressor(solver=NCADMM()).fit(NUMBERS, Y, sensitive_features=SOME)
     both = {"sex": SEX, "odd": np.arange(N) % 2}
-    with pytest.raises(ValueError, match=r"got 2 attributes .* Use solver"):
+    with pytest.raises(ValueError, match=r"got 2 features .* Use solver"):
         RankFairRegressor(solver="ncadmm").fit(NUMBERS, Y, sensitive_features=both)
 
 

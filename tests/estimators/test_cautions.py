@@ -45,7 +45,7 @@ def test_tasks_of_one_group_make_a_model_blind_in_name(n_groups):
     pure = RNG.random(len(y)) < 0.75
     given["tasks"] = np.where(pure, apart, 1000)
     (told,) = blind_in_name(RankFairRegressor(0.1), X, y, **given)
-    assert told.startswith(f"{pure.mean():.0%} of rows are in tasks of one group:")
+    assert told.startswith(f"{pure.mean():.0%} of rows are in tasks of one group only:")
     # What is named to be seen is not blind.
     assert not blind_in_name(RankFairRegressor(0.1, blind=False), X, y, **given)
     # Rare groups and tiny tasks are of one group by chance.

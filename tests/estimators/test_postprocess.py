@@ -281,7 +281,7 @@ def test_groups_reach_the_last_step_of_a_pipeline():
         ),
         ({"cv": {0: 1}}, "cv must be a whole number ≥ 2; got {0: 1}"),
         ({"cv": []}, "cv holds out no row that counts, in 0 folds"),
-        ({"cv": ShuffleSplit(2)}, f"80 times, of {N} rows that count"),
+        ({"cv": ShuffleSplit(2)}, f"of {N} rows, 80 times in all"),
         ({"cv": N + 1}, f"got {N + 1} for n_samples = {N}"),
         ({"cv": 5, "prefit": True}, "cv refits the estimator"),
     ],

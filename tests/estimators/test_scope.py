@@ -96,7 +96,7 @@ def test_what_tasks_cannot_keep_is_refused():
     n, named = np.arange(len(DATA.frame)), ["z", "other"]
     for columns, settings, words in (
         ({"z": n % 3}, {}, r"takes two groups .* got 3 groups .*merge"),
-        ({"other": n % 2}, {"sensitive_features": named}, "got 2 attributes"),
+        ({"other": n % 2}, {"sensitive_features": named}, "got 2 features"),
         (
             {"z": DATA.frame["z"].where(n > 3)},
             {},

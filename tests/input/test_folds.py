@@ -63,7 +63,6 @@ OF_TASKS = {"tasks": 3, "sensitive_features": 2}
     ("model", "cures"),
     [
         (RankFairRegressor(0.1, **OF_TASKS), [SHUFFLED, SHARED]),
-        (TiltedRegressor(Ridge(), 0.5, **OF_TASKS), [SHUFFLED]),
         (RankFairPostprocessor(Ridge(), 0.1, sensitive_features=3), [SHUFFLED]),
     ],
 )

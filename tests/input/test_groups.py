@@ -1,4 +1,4 @@
-"""The door of protected attributes: labels, bins, combinations, unknown groups."""
+"""Sensitive features: labels, bins, combinations, unknown groups."""
 
 import numpy as np
 import pandas as pd

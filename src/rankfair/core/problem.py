@@ -311,7 +311,7 @@ class Problem(Engine):
         return m
 
     def twins(self) -> Ints | None:
-        """Ids of the sorted rows that are alike in task and predictors, else −1.
+        """For each sorted row the set of rows alike in task and predictors, or −1.
 
         Left out, such rows are ordered against their own targets; new rows like them
         have one prediction.  None if no two rows are alike.

@@ -27,9 +27,9 @@ from rankfair.input.disk import read_up_to, write_whole
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Dataset:
-    """Rows with a target, a task and a protected group.
+    """Rows with a target, a task and a group.
 
-    `frame` holds the features followed by the task and the protected column, so it can
+    `frame` holds the features followed by the task and the sensitive column, so it can
     go to an estimator as it is:
     `RankFairRegressor(tasks=data.task_name, sensitive_features=data.sensitive_name)`.
 
@@ -37,7 +37,7 @@ class Dataset:
     ----------
     name : str
     X : ndarray of float64, shape (n_rows, n_features)
-        The explanatory features, without task and protected attribute.
+        The explanatory features, without task and sensitive feature.
     target : ndarray of float64, shape (n_rows,)
     tasks, sensitive : ndarray of str, shape (n_rows,)
         Labels are text: the county `01001` keeps its zero.
@@ -95,7 +95,7 @@ class Dataset:
 
     @cached_property
     def frame(self) -> Any:
-        """Features, task and protected attribute, of pandas or else polars."""
+        """Features, task and sensitive feature, of pandas or else polars."""
         columns: dict[str, Any] = dict(zip(self.feature_names, self.X.T, strict=True))
         columns[self.task_name] = self.tasks.tolist()
         columns[self.sensitive_name] = self.sensitive.tolist()

@@ -33,7 +33,7 @@ def load_crime(
 
     The file `crime/crime.csv` is looked for inside `data_home`, then of the environment
     variable RANKFAIR_DATA, then of the user's cache folder. It cannot be downloaded.
-    The paper's n = 15 counts the protected attribute too.
+    The paper's n = 15 counts the sensitive feature too.
 
     Parameters
     ----------

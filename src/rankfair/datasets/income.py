@@ -15,7 +15,7 @@ FILES = (
 )
 TARGET, TASK, SHARE, PERIOD = "income_median", "fips", "race_black_perc", "year"
 # Left out: the target by another agency (saipe_median_hh_income) and the two columns
-# that are the protected attribute itself (race_black_perc, pep_black).
+# that are the sensitive feature itself (race_black_perc, pep_black).
 FEATURES = (
     *("education_perc", "unemployed_perc", "poverty_perc", "sex_male_perc"),
     *("age_median", "race_white_perc", "population", "pep_asian", "pep_hispanic"),
@@ -47,7 +47,7 @@ def load_income(
 
     The file `income/income.csv` is looked for inside `data_home`, then of the
     environment variable RANKFAIR_DATA, then of the user's cache folder. It cannot be
-    downloaded. The paper's n = 16 counts the protected attribute too.
+    downloaded. The paper's n = 16 counts the sensitive feature too.
 
     Parameters
     ----------

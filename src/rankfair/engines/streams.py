@@ -394,7 +394,7 @@ def stream(
     tasks : str, optional
         The column that says which task a row is of.
     sensitive_features : str, optional
-        The column with the protected group; it must have two labels.
+        The column with the group; it must have two labels.
     sample_weight : str, optional
         The column with weights.
     features : sequence of str, optional

@@ -199,7 +199,7 @@ class GroupLabels(ColumnSettings, FittedRegressor):
         Returns
         -------
         dict of str to ndarray of shape (N,)
-            Labels by attribute, cut at the edges of training where it cut them, and
+            Labels by feature, cut at the edges of training where it cut them, and
             combined where it combined them; None where the group is not known.
 
         Examples
@@ -218,7 +218,7 @@ class GroupLabels(ColumnSettings, FittedRegressor):
             raise InputError(
                 argument,
                 "names no column of X: the groups were passed to fit or named by a "
-                "stream, and the model cannot tell those of new rows",
+                "stream, so the model does not know those of new rows",
                 cure="Fit with the groups as a column of X, named in the constructor.",
             )
         return group_labels(source, self.bin_edges_, self._intersect)
@@ -594,7 +594,7 @@ def _check_together(
 
 
 def check_groups(model: Any, settings: FairSettings, rows: TrainingRows) -> None:
-    """Refuse what knows but two groups of one attribute, known for all rows."""
+    """Refuse what knows but two groups of one feature, known for all rows."""
     if is_pair(rows.attributes):
         return
     there, cure = _groups_there(rows.attributes)
@@ -612,7 +612,8 @@ def check_groups(model: Any, settings: FairSettings, rows: TrainingRows) -> None
         if refused:
             raise InputError(
                 argument,
-                f"{shown(value)} takes two groups of one attribute, known for all rows",
+                f"{shown(value)} takes two groups of one sensitive feature, known for "
+                "all rows",
                 (there, " in ", Argument("sensitive_features")),
                 use(argument, *way_out),
             )
@@ -622,7 +623,7 @@ def check_groups(model: Any, settings: FairSettings, rows: TrainingRows) -> None
 def _groups_there(attributes: tuple[SensitiveGroups, ...]) -> tuple[str, str]:
     """Say what is there where two known groups were expected, and what can be done."""
     if len(attributes) > 1:
-        return f"{len(attributes)} attributes", "name one attribute"
+        return f"{len(attributes)} features", "name one of them"
     (only,) = attributes
     if len(only.labels) > 2:
         return f"{len(only.labels)} groups", "merge groups"

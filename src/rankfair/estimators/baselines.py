@@ -61,7 +61,7 @@ class _Baseline(ColumnSettings, TaskRegressor):
             The task of each row, if no column of X says so; all rows are of one task
             if nothing does.
         sensitive_features : array-like of shape (N,), optional
-            The protected group of each row, if no column of X says so.  It is not a
+            The group of each row, if no column of X says so.  It is not a
             predictor then.
         sample_weight : array-like of shape (N,), optional
             Weights in the loss and in the means; whole weights mean the same as
@@ -137,9 +137,9 @@ class DecisionBoundaryCovariance(_Baseline):
     tasks : str, int or list of them, optional
         The column of X that says which task a row is of; see `RankFairRegressor`.
     sensitive_features : str or int, optional
-        The column of X that holds the protected group; see `RankFairRegressor`.
+        The column of X that holds the group; see `RankFairRegressor`.
     blind : bool, default=True
-        Leave the protected column of X out of the predictors.  Frames without it can be
+        Leave the sensitive column of X out of the predictors.  Frames without it can be
         predicted then.
     penalty : {"task", "feature", "shared", "ridge"} or Penalty, default="task"
         What :math:`R(W)` is; see `RankFairRegressor`.
@@ -270,9 +270,9 @@ class StratifiedEqualMeans(_Stratified):
     tasks : str, int or list of them, optional
         The column of X that says which task a row is of; see `RankFairRegressor`.
     sensitive_features : str or int, optional
-        The column of X that holds the protected group; see `RankFairRegressor`.
+        The column of X that holds the group; see `RankFairRegressor`.
     blind : bool, default=True
-        Leave the protected column of X out of the predictors.  Frames without it can be
+        Leave the sensitive column of X out of the predictors.  Frames without it can be
         predicted then.
     penalty : {"task", "feature", "shared", "ridge"} or Penalty, default="ridge"
         What :math:`R(W)` is; see `RankFairRegressor`.

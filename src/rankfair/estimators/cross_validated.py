@@ -104,8 +104,8 @@ penalty, count, direction, solver, standardize, unseen, max_iter, tol, verbose
         tasks : array-like of shape (N,) or (N, q), optional
             The task of each row, if no column of X says so.
         sensitive_features : array-like of shape (N,) or (N, q), or dict, optional
-            The protected group of each row, if no column of X says so; several columns
-            are several attributes.
+            The group of each row, if no column of X says so; several columns
+            are several features.
         sample_weight : array-like of shape (N,), optional
             Weights in the fits and in the held-out error.
 

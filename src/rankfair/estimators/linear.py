@@ -103,7 +103,7 @@ class TiltSettings(BandSettings, LinearSettings):
 
 
 class FairRegressor(TiltSettings, GroupLabels, TaskRegressor):
-    """Linear regressors that keep groups in a band."""
+    """Linear regressors that keep the gap between groups inside a band."""
 
     # Set by `fit`.
     loo_auc_: float
@@ -194,22 +194,22 @@ class RankFairRegressor(FairRegressor):
         The column of X, by name or position, that says which task a row is of; with
         several columns the tasks are their combinations.  It is no predictor.
     sensitive_features : str, int or list of them, optional
-        The column of X that holds the protected group.  It is not a predictor unless
+        The column of X that holds the group.  It is not a predictor unless
         ``blind=False``: then it is 1 for group A (the label that sorts last) and 0 for
         group B, and of three or more groups each but the first is a predictor of its
         own.  Of three or more groups each is balanced with the rest.  Several columns
-        are several attributes, each balanced, all at once.  Rows whose group is missing
+        are several features, each balanced, all at once.  Rows whose group is missing
         (None, NaN, NA or NaT) take part in the loss and not in the constraint.
     blind : bool, default=True
-        Leave the protected column of X out of the predictors.  Frames without it can be
+        Leave the sensitive column of X out of the predictors.  Frames without it can be
         predicted then.  Groups passed to `fit` as an array are never predictors.
     intersect : bool, default=False
-        Balance the combinations of several attributes, "F × black", as the groups of
-        one attribute, instead of each attribute.  Combinations without rows do not
+        Balance the combinations of several sensitive features, "F × black", as the
+        groups of one, instead of each feature alone.  Combinations without rows do not
         exist, and at most 60 are allowed.  As predictors the columns stay what they
         are.
     bins : int, optional
-        Cut an attribute of more distinct numbers than that into so many quantiles,
+        Cut a feature of more distinct numbers than that into so many quantiles,
         "[18, 35)", which are its groups.  As a predictor it stays a number.  Without
         `bins`, more than 20 distinct numbers (or 10, if some are fractions) are
         refused.
@@ -282,14 +282,14 @@ class RankFairRegressor(FairRegressor):
     shared_intercept_ : float or None
         The intercept that goes with them.
     groups_ : ndarray of shape (n_groups,), dict or None
-        Labels of the groups, sorted; of two they are B and A.  With several attributes,
-        a dict of such arrays by the name of the attribute: that of its column, x3 for
+        Labels of the groups, sorted; of two they are B and A.  With several features,
+        a dict of such arrays by the name of the feature: that of its column, x3 for
         column 3 of an array, or group, or group 1, group 2, … for columns
         without a name passed to `fit`.
     n_unknown_ : int or dict of str to int
-        Training rows of unknown group, by attribute if there are several.
+        Training rows of unknown group, by feature if there are several.
     bin_edges_ : dict of str to ndarray
-        Where attributes were cut, by name: the start of each bin, and the end.
+        Where features were cut, by name: the start of each bin, and the end.
     beta_ : float or tuple of float
         The β that was used; of "pool" the three numbers.
     status_ : str
@@ -298,7 +298,7 @@ class RankFairRegressor(FairRegressor):
         whose gap is within 0.001 of the least, the nearest to the free fit was kept.
         "max_iter": the steps ran out.
     loo_auc_ : float
-        AUC of `loo_predictions_`; of more groups and attributes that of the group
+        AUC of `loo_predictions_`; of more groups and features that of the group
         farthest from 1/2.
     loo_predictions_ : ndarray of shape (N,) or None
         The prediction of each training row by the fit without it, for an honest audit
@@ -309,17 +309,17 @@ class RankFairRegressor(FairRegressor):
         How well the predictors tell the groups apart, left out: 1/2 if not at all.
     rank_auc_ : float
         AUC of the predictions of the training rows, A over B; of three or more groups,
-        and of several attributes, that of the group farthest from 1/2.
+        and of several features, that of the group farthest from 1/2.
     group_auc_ : dict
-        AUC of each group over the rest, by label; with several attributes, a dict of
-        such dicts by attribute.
+        AUC of each group over the rest, by label; with several features, a dict of
+        such dicts by feature.
     pairwise_auc_ : dict
         AUC of the first group over the second, ``pairwise_auc_["M"]["F"]``; with
-        several attributes, a dict of such dicts by attribute.
+        several features, a dict of such dicts by feature.
     constraint_values_ : dict of str to float
         What each constraint came to on the training rows: AUC for "rank", KS for
         "distribution", group A less group B in standard deviations of y for the others.
-        Of more groups and attributes it is the value farthest off.
+        Of more groups and features it is the value farthest off.
     multiplier_ : float
         :math:`\lambda`, how far along the line the fit is, in standard units; of
         several the largest; 0 if the constraint is inactive, NaN of other solvers.
@@ -391,9 +391,9 @@ class RankFairRegressor(FairRegressor):
             The task of each row, if no column of X says so; all rows are of one task
             if nothing does.
         sensitive_features : array-like of shape (N,) or (N, q), or dict, optional
-            The protected group of each row, if no column of X says so.  It is not a
+            The group of each row, if no column of X says so.  It is not a
             predictor then.  Columns of an array or a frame, and entries of a dict, are
-            attributes.
+            features.
         sample_weight : array-like of shape (N,), optional
             Weights in the loss and in the AUC; whole weights mean the same as repeated
             rows, and a row of weight 0 counts as absent.
@@ -593,10 +593,11 @@ class RankFairRegressor(FairRegressor):
     def plot_coefficients(self, scale: Any = None, ax: Any = None) -> Any:
         """Draw what the constraint took from each coefficient.
 
-        Three bars for each predictor: the coefficient without the constraint (free),
-        what the tilt takes from it or adds, large where the predictor tells of the
-        group, and their sum, that of this model (fair).  They are the coefficients that
-        all tasks share with ``penalty="pool"``, and means over tasks with "ridge".
+        Each predictor has three bars.  "free" is the coefficient without the
+        constraint.  "tilt" is what the constraint takes from it or adds to it; it is
+        large where the predictor tells of the group.  "fair" is their sum, the
+        coefficient of this model.  With ``penalty="pool"`` these are the coefficients
+        that all tasks share, with "ridge" means over tasks.
 
         Parameters
         ----------

@@ -621,7 +621,7 @@ def other_ways(solution: Solution, asked: Sequence[Constraint]) -> str:
     said = ""
     if not any(name_of(each) == "residual" for each in asked):
         said = " A constant prediction would satisfy the constraint; it was not used."
-    if any(each.two_groups_only for each in asked):
+    if any(name_of(each) == "distribution" for each in asked):
         said += " RankFairPostprocessor on an unconstrained fit reaches any KS."
     return said
 
@@ -673,9 +673,9 @@ def cautions(
         return
     if 2 * line.alone > len(rows.y):
         yield UserWarning(
-            f"{counted(line.alone, 'row')} of {len(rows.y)} are the only one of their "
-            "task: left out, they are of no task, so training rows were counted. The "
-            "task column looks like an identifier."
+            f"{line.alone} of {counted(len(rows.y), 'row')} are alone in their task. "
+            "Such a row has no task when it is left out, so training rows were counted "
+            "instead. The task column looks like an identifier."
         )
     elif line.left_out is not None:
         yield from _in_steps(rows)
@@ -705,8 +705,8 @@ def one_group_note(tables: Iterable[Floats]) -> Iterator[Warning]:
         share, by_chance = alone / sizes.sum(), chance / sizes.sum()
         if share > max(0.5, by_chance + 0.25):
             yield UserWarning(
-                f"{share:.0%} of rows are in tasks of one group: a task's intercept is "
-                "the group there, and the model is blind in name only."
+                f"{share:.0%} of rows are in tasks of one group only: the task "
+                "tells the group there, and the model is blind in name only."
             )
             return
 
@@ -836,7 +836,7 @@ def _even_shares(table: Floats) -> Iterator[Warning]:
     if spread < free - 3 * np.sqrt(2 * free):  # three standard deviations
         yield InputWarning(
             "sensitive_features",
-            "has groups whose shares of tasks vary less than by chance, as if by "
-            "design: left-out counts are 0.01 to 0.02 low then",
+            "has groups whose shares in the tasks vary less than by chance, as if by "
+            "design: counts on left-out rows are 0.01 to 0.02 too low then",
             cure=(Argument("count", "train"), " does not have this bias."),
         )

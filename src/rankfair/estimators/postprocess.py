@@ -100,12 +100,12 @@ class RankFairPostprocessor(MetaRegressor):
           "mean" it is the least movement; for "rank" it leaves shapes as they are.
         - "auto": "least" where it knows the constraint, else "line".
     sensitive_features : str, int or list of them, optional
-        The column of X, by name or position, that holds the protected group; with
+        The column of X, by name or position, that holds the group; with
         several columns the groups are their combinations, "F × west", each with a map
         of its own.  (`RankFairRegressor` constrains each column alone unless
         ``intersect=True``.)
     blind : bool, default=False
-        Leave the protected columns out of what the estimator sees.  Otherwise it sees X
+        Leave the sensitive columns out of what the estimator sees.  Otherwise it sees X
         as it is, and has to know what to do with labels that are missing or no numbers.
     prefit : bool, default=False
         Take the estimator as fitted already: `fit` learns the maps only, on rows that
@@ -176,20 +176,21 @@ class RankFairPostprocessor(MetaRegressor):
     groups' quantiles there, weighted by their rows: their Wasserstein barycentre.
     Predictions that tie stay tied: a map is a function of prediction and group.
 
-    "least" gives values on common levels, 20 or more between the 10 % and the 90 %
-    quantile and the more the more rows there are.  Every value is a threshold at which
-    the groups may differ by chance in new rows: with fewer of them KS is smaller there.
-    A band too narrow for levels is met without them, one too narrow for single rows by
-    the line.  A new prediction between two that were learnt from moves as little as
-    keeps it between theirs; on the line and with shifts it moves as they do.
+    "least" moves predictions onto common levels: 20 or more between the 10 % and the
+    90 % quantile, and more with more rows.  At each level the groups may differ by
+    chance in new rows, so fewer levels make KS smaller there.  Where the band is too
+    narrow for levels, rows are moved one by one; where it is too narrow for that, the
+    line is taken.  A new prediction lies between two that the map was learnt from.
+    "least" moves it no further than it must to stay between the places where these
+    two went; "line" and "shift" move it as they moved these two.
 
     The quantiles of two groups of different size are never quite equal: "mean" and
     "wasserstein" allow for what the line leaves at θ = 1, up to a row of each group
     moved across the middle 80 % of predictions.
 
-    Of a group with more than 4096 different predictions the maps are learnt on as many
-    quantiles.  The count is that of all rows, and ends within 3 % of epsilon of the
-    band's edge (1 % with fewer predictions).
+    The map of a group with more than 4096 different predictions is learnt from 4096 of
+    its quantiles.  All rows are counted all the same.  What is reached is within 3 % of
+    epsilon of the band's edge (1 % with fewer predictions).
 
     Examples
     --------
@@ -236,11 +237,11 @@ class RankFairPostprocessor(MetaRegressor):
         Parameters
         ----------
         X : array-like or data frame of shape (N, `n_features_in_`)
-            What the estimator takes, and the protected columns.
+            What the estimator takes, and the sensitive columns.
         y : array-like of shape (N,)
             The target; may be left out if `prefit`.
         sensitive_features : array-like of shape (N,) or (N, q), or dict, optional
-            The protected group of each row, if no column of X says so.  Of several
+            The group of each row, if no column of X says so.  Of several
             columns, or entries of a dict (by name), groups are the combinations.
         sample_weight : array-like of shape (N,), optional
             Weights of the rows in the distributions, and in the fit of the estimator,
@@ -319,7 +320,7 @@ class RankFairPostprocessor(MetaRegressor):
         Parameters
         ----------
         X : array-like or data frame of shape (N, `n_features_in_`)
-            Rows with the columns of training, protected ones among them.
+            Rows with the columns of training, sensitive ones among them.
         sensitive_features : array-like of shape (N,) or (N, q), or dict, optional
             The group of each row, if `fit` got them as an array.  Of a dict or a frame
             the names are those of training, in any order.

@@ -42,6 +42,7 @@ from rankfair.estimators.base import (
     check_estimator,
     check_settings,
     new_table,
+    r_squared,
     read_constraints,
 )
 from rankfair.estimators.outcome import (
@@ -609,12 +610,12 @@ class TiltedRegressor(BandSettings, MetaRegressor):
         What is to be equal between the groups: "rank", "mean", "residual" or
         "distribution", as in `RankFairRegressor`.
     sensitive_features : str, int or list of them, optional
-        The column of X that holds the protected group.  It is not a feature unless
+        The column of X that holds the group.  It is not a feature unless
         ``blind=False``; then it is handed on to the estimator as it is, and text needs
         a pipeline that encodes it.  Rows whose group is missing (None, NaN, NA or NaT)
         take part in the fit and not in the constraint.
     blind : bool, default=True
-        Leave the protected column of X out of the features.  Frames without it can be
+        Leave the sensitive column of X out of the features.  Frames without it can be
         predicted then.
     intersect : bool, default=False
         Balance the combinations of several columns, "F × black", as the groups of one,
@@ -625,12 +626,13 @@ class TiltedRegressor(BandSettings, MetaRegressor):
     side : {"both", "upper"}, default="both"
         "upper" asks for 0 ≤ AUC − 1/2 ≤ epsilon.
     cv : int, splitter, list of (train, test) or None, default=5
-        Count on predictions of rows that the model did not see.  Two groups take fits
-        to three or four targets, six at most: with k folds k fits each, and the model.
-        Folds are dealt at random, evenly by group.  Fits to fewer rows shrink
-        more: for models that shrink a lot take more folds.  None counts on the training
-        rows, which is enough for models that hardly overfit (linear ones); trees and
-        networks that learn their rows by heart are fair there and unfair on new rows.
+        Count on predictions of rows that the model did not see.  For two groups three
+        or four targets are fitted, six at most: each k times with k folds.  The model
+        is one more fit, to all rows.  Folds are dealt at random, evenly by group.  Fits
+        to fewer rows shrink more: for models that shrink a lot take more folds.  None
+        counts on the training rows, which is enough for models that hardly overfit
+        (linear ones); trees and networks that learn their rows by heart are fair there
+        and unfair on new rows.
     random_state : int, Generator or None, default=None
         Seeds every ``random_state`` in `estimator` that is None, alike at each fit,
         and deals the folds.
@@ -723,7 +725,7 @@ class TiltedRegressor(BandSettings, MetaRegressor):
         y : array-like of shape (N,)
             The target.
         sensitive_features : array-like of shape (N,) or (N, q), or dict, optional
-            The protected group of each row, if no column of X says so.  The estimator
+            The group of each row, if no column of X says so.  The estimator
             does not see it then.
         sample_weight : array-like of shape (N,), optional
             Weights in the AUC, handed on to the estimator, or the last step of a
@@ -816,6 +818,33 @@ class TiltedRegressor(BandSettings, MetaRegressor):
         m = predictions_of(self.estimator_, self._read_new(X)[1])
         return finite_predictions(rounded(m, self.resolution_))
 
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return R², the share of the target's variance that predictions explain.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (N, `n_features_in_`)
+            Rows with the columns of training.
+        y : array-like of shape (N,)
+            What was observed.
+        sample_weight : array-like of shape (N,), optional
+            Weights of the rows.
+
+        Returns
+        -------
+        float
+            1 at best.
+
+        Examples
+        --------
+        >>> from sklearn.linear_model import LinearRegression
+        >>> model = TiltedRegressor(LinearRegression(), 0.5, cv=None)
+        >>> X, y = [[0.0], [1.0], [2.0], [3.0]], [0.0, 1.0, 2.0, 3.0]
+        >>> model.fit(X, y, sensitive_features=["F", "M", "M", "F"]).score(X, y)
+        1.0
+        """
+        return r_squared(y, self.predict(X), sample_weight)
+
 
 def _attributes(
     found: Found, target: Target, asked: tuple[Constraint, ...], rows: TrainingRows
@@ -845,7 +874,7 @@ def _cautions(
     ways = "Try a linear model, RankFairRegressor, more rows, or a larger epsilon."
     if error >= USELESS:
         yield UserWarning(
-            f"this model is useless: {r2}, and that of one constant is 0. {ways}"
+            f"this model is useless: {r2}, where one constant has 0. {ways}"
         )
     advice = f" {r2[0].upper()}{r2[1:]}. {ways}"
     yield from not_reached(found.status, found.shown, asked, rows.attributes, advice)

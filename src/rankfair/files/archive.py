@@ -41,7 +41,7 @@ _HEADER = re.compile(
 def distrusted(
     otherwise: str = "its parts are unsound, or do not fit together",
 ) -> Iterator[None]:
-    """Turn whatever the parts of a forged file bring about into one kind of error.
+    """Turn every error that a damaged or forged file causes into a `ModelFileError`.
 
     Examples
     --------

@@ -53,7 +53,7 @@ class Roles:
     features: tuple[str, ...] | None = None
     drop: tuple[str, ...] = ()
     kept: tuple[str, ...] = ()  # predictors though they look like identifiers or dates
-    cut: tuple[str, ...] = ()  # protected columns that may be numbers all the same
+    cut: tuple[str, ...] = ()  # sensitive columns that may be numbers all the same
 
     @property
     def labels(self) -> tuple[str, ...]:

@@ -342,7 +342,7 @@ def _sizes(model: Any) -> Proofs:
         found += [("shared_coef_", shared, (n,)), ("shared_intercept_", offset, ())]
     for each in layout.protected:
         more = 1 if each.labels is None else len(each.labels) - 1
-        yield more, f"the protected column {each.name} has one label only"
+        yield more, f"the sensitive column {each.name} has one label only"
         found.append((f"what stands for no {each.name}", each.fill, (more,)))
     line = getattr(model, "_trade_off", None)
     if line is not None:
@@ -381,7 +381,7 @@ def _columns(model: Any) -> Proofs:
         yield distinct and len(names) == width, "names of columns are unsound"
     protected = [each.column for each in layout.protected]
     own = len({*protected}) == len(protected) and {*protected} <= {*predictors}
-    yield own, "a protected column is no predictor, or there twice"
+    yield own, "a sensitive column is no predictor, or there twice"
     more = sum(len(each.fill) - 1 for each in layout.protected)
     as_many = len(layout.names) == len(predictors) + more
     yield as_many, "names and the columns that it reads differ in number"

@@ -121,7 +121,7 @@ def whole(path: Path) -> Iterator[Path]:
 
 @contextmanager
 def working_folder(parent: Path | None = None) -> Iterator[Path]:
-    """Give a hidden folder that nobody else may look into; it goes at the end.
+    """Give a hidden folder that only its user may open; it is deleted at the end.
 
     Parameters
     ----------

@@ -87,8 +87,8 @@ def make_folds(
             raise InputError(
                 "cv",
                 "must test each row exactly once",
-                f"{len(folds)} folds that test {n_tested} rows {len(tested)} times, of "
-                f"{n_rows} rows that count",
+                f"{len(folds)} folds that test {n_tested} of {n_rows} rows, "
+                f"{len(tested)} times in all",
             )
         return folds
     k = N_FOLDS if cv is None else check_count("cv", cv, low=2)

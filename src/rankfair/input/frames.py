@@ -466,7 +466,7 @@ def find_cells(
 
 
 def find_known(column: Column, argument: str) -> tuple[Codes, NDArray[Any]]:
-    """Return codes and sorted labels as `find_labels`, −1 where the label is missing.
+    """Return codes and labels as `find_labels` does; −1 where the label is missing.
 
     Examples
     --------

@@ -268,10 +268,10 @@ def refuse_more_than_two(argument: str, groups: SensitiveGroups) -> None:
 
 @dataclass(frozen=True)
 class SensitiveGroups:
-    """The group of each row as a place in the labels, −1 where it is not known.
+    """The group of each row: its place in ``labels``, or −1 where it is not known.
 
-    Labels are sorted, or in the order of the bins where a number was cut at ``edges``:
-    a bin starts at its edge, and the last ends with the last edge.
+    Labels are sorted; those of a number that was cut at ``edges`` are in the order of
+    the bins.  Bin i is from edge i up to the next one, the last edge included.
     """
 
     codes: Codes
@@ -442,8 +442,8 @@ def plain_labels(labels: Sequence[Any]) -> list[Any]:
 def cell_label(parts: Sequence[Any], quote: bool = False) -> str:
     """Return what a combination is called; no two are called the same.
 
-    Text that holds the sign between parts, or a quote, is quoted; with ``quote`` all
-    text is, for numbers that text looks like.
+    Text is quoted where it holds a quote or the sign between parts.  ``quote`` puts
+    quotes around all text: the label "1" is not the number 1 then.
 
     Examples
     --------
@@ -608,7 +608,7 @@ def group_labels(
 
 
 def label_table(columns: Sequence[Column]) -> NDArray[Any]:
-    """Return labels as an array that rows can be taken from, a column each.
+    """Return the labels of each row side by side, in an array.
 
     Examples
     --------

@@ -57,7 +57,7 @@ SHARED = (
 
 @dataclass(frozen=True)
 class GroupEncoder:
-    """How a protected column of X becomes predictors.
+    """How a sensitive column of X becomes predictors.
 
     Two groups are 0 and 1, of more each but the first is a column of 0 and 1, and a
     number that was cut for the constraint is itself.  What is not known is ``fill``:
@@ -124,10 +124,10 @@ class Layout:
     tasks : ndarray
         Sorted labels of the tasks.
     protected : tuple of Encoder
-        How protected columns among the predictors are read: two groups as 0/1, three
+        How sensitive columns among the predictors are read: two groups as 0/1, three
         or more as a column for each but the first, after the others.
     groups : ndarray or None
-        The labels of groups B and A, or of all groups; of the first attribute, where
+        The labels of groups B and A, or of all groups; of the first feature, where
         there are several.
     unused : tuple of int
         Columns of training that predictions do not need.

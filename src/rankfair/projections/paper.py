@@ -41,10 +41,10 @@ def paper(
 
     Algorithm 2 may end below the band; Algorithm 3 follows (its optional last step).  A
     result still outside is repaired: by ``"ratio"`` on what is left, then by the same
-    steps on −m, which set predictions below 0 to 0.  Rows taken in order that just miss
-    the goal are mended by deciding a few of them afresh.  The last resort sets all
-    predictions of size at most t to 0, for a small t; with the largest t all pairs tie
-    and AUC = 1/2, so the result is always inside the band.
+    steps on −m, which set predictions below 0 to 0.  Where rows taken in order just
+    miss the goal, a few of them are chosen again.  The last resort sets all predictions
+    of size at most t to 0, for a small t; with the largest t all pairs tie and
+    AUC = 1/2, so the result is always inside the band.
 
     Parameters
     ----------
