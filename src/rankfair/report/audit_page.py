@@ -107,8 +107,7 @@ def view(audit: Audit, suppress: int = 5, most_tasks: int = 20_000) -> View:
     least = ("Smallest group judged", text.number_of(audit.min_group))
     return {
         "title": audit.title,
-        # A percent sign never starts a line.
-        "verdict": audit.verdict.replace(" %", "\u00a0%"),
+        "verdict": text.tied(audit.verdict),
         "short": in_short(audit),
         "facts": facts_of(made, confidence, *missing),
         "of_reading": [note for note in (*made.notes, hidden) if note],
