@@ -271,6 +271,12 @@ def test_gaps_in_units_are_shown_with_their_parts_and_their_price():
     wanted = [f"{100 * units[line['gap'].task]:.1f}\u00a0%" for line in gap["lines"]]
     assert [text.replace("−", "-") for text in texts] == wanted
     assert len(gap["law"]) == 2 and gap["law"][0] < gap["zero"] < gap["law"][1]
+    amounts = [line["units"] for line in gap["lines"]]
+    for row in parts["parts"]["rows"]:
+        amounts += [row["cell"]["text"], *row["cell"]["interval"].split(" to ")]
+    split = len(gap["lines"])
+    for alike in (amounts[:split], amounts[split:]):
+        assert len({len(number.partition(".")[2]) for number in alike}) == 1
     unsure = [unit.mean_gap_share.p_value > 0.05 for unit in of_pay]
     notes = [line["mean"]["note"] for line in gap["lines"]]
     assert sum(unsure) == sum("would have been found" in note for note in notes)
