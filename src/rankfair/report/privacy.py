@@ -31,8 +31,16 @@ def small(sizes: Mapping[str, int], least: int) -> frozenset[str]:
     return frozenset(order[: few + 1] if few else ())
 
 
-def without_small(audit: Audit, least: int) -> tuple[Audit, str]:
-    """Return an audit without groups and tasks of fewer rows, and a note on them.
+def not_shown(audit: Audit, least: int) -> list[str]:
+    """Return the names of the groups and tasks that `without_small` leaves out."""
+    groups, tasks = _hidden(audit, least)
+    return sorted(frozenset().union(*groups.values(), *tasks.values()))
+
+
+def _hidden(
+    audit: Audit, least: int
+) -> tuple[dict[str, frozenset[str]], dict[Key, frozenset[str]]]:
+    """Small groups of each feature, and small tasks of each pair of groups.
 
     Of a task, the rows of either group count.
     """
@@ -50,7 +58,12 @@ def without_small(audit: Audit, least: int) -> tuple[Audit, str]:
         for raised in remedy.by_task:  # also where all rows are of one group
             of_key = sizes.setdefault(remedy.pair, {})
             of_key.setdefault(raised.task, raised.n_raised)
-    tasks = {key: small(of_key, least) for key, of_key in sizes.items()}
+    return groups, {key: small(of_key, least) for key, of_key in sizes.items()}
+
+
+def without_small(audit: Audit, least: int) -> tuple[Audit, str]:
+    """Return an audit without groups and tasks of fewer rows, and a note on them."""
+    groups, tasks = _hidden(audit, least)
 
     def seen(records: tuple[Any, ...]) -> tuple[Any, ...]:
         """Records of groups and tasks that are shown."""
