@@ -2,6 +2,7 @@
 
 import base64
 import hashlib
+import itertools
 import json
 import math
 import re
@@ -11,12 +12,15 @@ from html.parser import HTMLParser
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import audits
 from rankfair import audit as audited
 from rankfair.report import page as assembly
 from rankfair.report.audit_page import render, render_fragment, view
 from rankfair.report.methods_page import MethodLine, MethodTable, render_comparison
+from rankfair.report.privacy import spread
 from rankfair.report.tasks import GRAIN, forest
 from rankfair.report.text import shown
 from rankfair.report.words import METRICS
@@ -340,6 +344,15 @@ def test_small_groups_and_tasks_and_the_next_smallest_are_not_shown():
     assert "cannot be estimated" in render(
         audited(None, pay[:9], sensitive_features=sex[:9])
     )
+
+
+@given(st.lists(st.integers(0, 6), min_size=1, max_size=30))
+def test_no_picture_shows_the_place_of_a_few_rows(counts):
+    found = spread(counts, 5)
+    assert sum(found) == pytest.approx(sum(counts)) and len(found) == len(counts)
+    runs = [[*run] for level, run in itertools.groupby(found) if level]
+    assert all(sum(run) > 4.99 for run in runs) or sum(counts) < 5
+    assert spread([c / 9 for c in counts], 0.5 / 9) == [c / 9 for c in counts]
 
 
 def unknown(name, **more):

@@ -109,6 +109,7 @@ def view(audit: Audit, suppress: int = 5, most_tasks: int = 20_000) -> View:
     least = ("Smallest group judged", text.number_of(audit.min_group))
     return {
         "title": audit.title,
+        "suppress": suppress,
         "verdict": text.tied(audit.verdict),
         "short": in_short(audit),
         "facts": facts_of(made, confidence, *missing),

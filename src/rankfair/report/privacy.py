@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -29,6 +29,28 @@ def small(sizes: Mapping[str, int], least: int) -> frozenset[str]:
     few = sum(size < least for size in sizes.values())
     order = sorted(sizes, key=sizes.__getitem__)
     return frozenset(order[: few + 1] if few else ())
+
+
+def spread(shares: Sequence[float], least: float) -> list[float]:
+    """Return shares of bins, evened out where those of a few rows could be seen.
+
+    Every bin is empty or in a run that has at least ``least`` together.
+
+    Examples
+    --------
+    >>> spread([0.5, 0.25, 0.0, 0.125, 0.125, 0.0], 0.5)
+    [0.5, 0.125, 0.125, 0.125, 0.125, 0.0]
+    """
+    runs: list[list[float]] = []
+    for share in reversed(shares):  # the largest are the fewest
+        if runs and 0.0 < sum(runs[-1]) < least:
+            runs[-1].append(share)
+        else:
+            runs.append([share])
+    while len(runs) > 1 and 0.0 < sum(runs[-1]) < least:
+        few = runs.pop()
+        runs[-1] += few
+    return [sum(run) / len(run) for run in reversed(runs) for _ in run]
 
 
 def not_shown(audit: Audit, least: int) -> list[str]:
@@ -64,6 +86,16 @@ def _hidden(
 def without_small(audit: Audit, least: int) -> tuple[Audit, str]:
     """Return an audit without groups and tasks of fewer rows, and a note on them."""
     groups, tasks = _hidden(audit, least)
+    n_rows = {
+        (feature.name, group.label): group.n_rows
+        for feature in audit.sensitive_features
+        for group in feature.groups
+    }
+    shapes = []
+    for each in audit.histograms:
+        few = (least - 0.5) / n_rows[each.sensitive_feature, each.group]
+        shapes.append(replace(each, shares=tuple(spread(each.shares, few))))
+    audit = replace(audit, histograms=tuple(shapes))
 
     def seen(records: tuple[Any, ...]) -> tuple[Any, ...]:
         """Records of groups and tasks that are shown."""
