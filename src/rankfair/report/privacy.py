@@ -92,9 +92,9 @@ def without_small(audit: Audit, least: int) -> tuple[Audit, str]:
         for group in feature.groups
     }
     shapes = []
-    for each in audit.histograms:
-        few = (least - 0.5) / n_rows[each.sensitive_feature, each.group]
-        shapes.append(replace(each, shares=tuple(spread(each.shares, few))))
+    for shape in audit.histograms:
+        rare = (least - 0.5) / n_rows[shape.sensitive_feature, shape.group]
+        shapes.append(replace(shape, shares=tuple(spread(shape.shares, rare))))
     audit = replace(audit, histograms=tuple(shapes))
 
     def seen(records: tuple[Any, ...]) -> tuple[Any, ...]:
