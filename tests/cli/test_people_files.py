@@ -51,6 +51,27 @@ def test_a_messy_file_is_audited_and_its_dialect_kept(tmp_path):
     assert gaps == sorted(gaps, reverse=True)
 
 
+def test_whoever_writes_a_page_is_told_what_its_readers_do_not_see(tmp_path):
+    data = people()
+    jobs = np.array(data["job"], object)
+    men, women = (np.flatnonzero(data["gender"] == sex) for sex in "mf")
+    jobs[men[:9]], jobs[men[9:12]], jobs[women[:3]] = "boss", "chef", "chef"
+    write_csv(tmp_path / "a.csv", {**data, "job": jobs})
+    for name, more in (("audit", []), ("path", ["--at", 0, "--at", 0.1])):
+        done = process(tmp_path, name, "a.csv", *COMMON, *more, "--html", "a.html")
+        (told,) = (line for line in done.stderr.splitlines() if "on the page" in line)
+        assert told.startswith("Note: Not on the page") and '"chef", ' in told
+        assert "chef" not in (tmp_path / "a.html").read_text("utf-8")
+        done = process(
+            tmp_path, name, "a.csv", *COMMON, *more, "--html", "a.html", "-q"
+        )
+        assert "on the page" not in done.stderr
+    lone = "1 task has rows of one group only, and so no gap."
+    done = process(tmp_path, "audit", "a.csv", *COMMON, "--html", "a.html")
+    page = (tmp_path / "a.html").read_text("utf-8")
+    assert lone in " ".join(done.stdout.split()) and lone in page and "boss" not in page
+
+
 def test_all_that_is_wrong_with_a_file_is_said_at_once(tmp_path):
     rows = messy_rows()
     rows[5][3], rows[7][3], rows[9][2] = "k.A.", "$5", ""

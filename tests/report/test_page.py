@@ -2,6 +2,7 @@
 
 import base64
 import hashlib
+import itertools
 import json
 import math
 import re
@@ -11,12 +12,15 @@ from html.parser import HTMLParser
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import audits
 from rankfair import audit as audited
 from rankfair.report import page as assembly
 from rankfair.report.audit_page import render, render_fragment, view
 from rankfair.report.methods_page import MethodLine, MethodTable, render_comparison
+from rankfair.report.privacy import spread
 from rankfair.report.tasks import GRAIN, forest
 from rankfair.report.text import shown
 from rankfair.report.words import METRICS
@@ -271,6 +275,12 @@ def test_gaps_in_units_are_shown_with_their_parts_and_their_price():
     wanted = [f"{100 * units[line['gap'].task]:.1f}\u00a0%" for line in gap["lines"]]
     assert [text.replace("−", "-") for text in texts] == wanted
     assert len(gap["law"]) == 2 and gap["law"][0] < gap["zero"] < gap["law"][1]
+    amounts = [line["units"] for line in gap["lines"]]
+    for row in parts["parts"]["rows"]:
+        amounts += [row["cell"]["text"], *row["cell"]["interval"].split(" to ")]
+    split = len(gap["lines"])
+    for alike in (amounts[:split], amounts[split:]):
+        assert len({len(number.partition(".")[2]) for number in alike}) == 1
     unsure = [unit.mean_gap_share.p_value > 0.05 for unit in of_pay]
     notes = [line["mean"]["note"] for line in gap["lines"]]
     assert sum(unsure) == sum("would have been found" in note for note in notes)
@@ -334,6 +344,15 @@ def test_small_groups_and_tasks_and_the_next_smallest_are_not_shown():
     assert "cannot be estimated" in render(
         audited(None, pay[:9], sensitive_features=sex[:9])
     )
+
+
+@given(st.lists(st.integers(0, 6), min_size=1, max_size=30))
+def test_no_picture_shows_the_place_of_a_few_rows(counts):
+    found = spread(counts, 5)
+    assert sum(found) == pytest.approx(sum(counts)) and len(found) == len(counts)
+    runs = [[*run] for level, run in itertools.groupby(found) if level]
+    assert all(sum(run) > 4.99 for run in runs) or sum(counts) < 5
+    assert spread([c / 9 for c in counts], 0.5 / 9) == [c / 9 for c in counts]
 
 
 def unknown(name, **more):

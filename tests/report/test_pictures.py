@@ -100,6 +100,7 @@ def test_whiskers_stay_in_the_picture_and_a_band_goes_from_left_to_right():
 
 def test_labels_keep_off_each_other_and_stay_in_the_frame():
     spots = [Spot(200.0, 150.0, False, (), f"method {i}") for i in range(8)]
+    spots.append(Spot(220.0, 9.0, True, (), "a name too long for either side"))
     far = Spot(430.0, 150.0, False, (), "to the left of its point")
     boxes = [label.box for label in place([*spots, far])]
     for one, other in itertools.combinations(boxes, 2):
@@ -107,6 +108,17 @@ def test_labels_keep_off_each_other_and_stay_in_the_frame():
         assert apart or one[3] <= other[1] or other[3] <= one[1]
     for box in boxes:
         assert box[0] >= 0 and box[1] >= 0 and box[2] <= 440 and box[3] <= 320
+
+
+def test_labels_keep_off_points():
+    rng = np.random.default_rng(0)
+    for _ in range(50):
+        middle = rng.uniform(100, 200, 2)
+        near = rng.normal(middle, 12, (8, 2))
+        spots = [Spot(*at, i == 0, (), str(i)) for i, at in enumerate(near)]
+        for label in place(spots):
+            left, top, right, base = label.box
+            assert not any(left <= x <= right and top <= y <= base for x, y in near)
 
 
 def test_of_many_methods_points_have_numbers():

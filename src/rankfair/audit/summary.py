@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from unicodedata import combining, east_asian_width
 
 from rankfair.audit.comparisons import REST
-from rankfair.input.errors import clipped, listed, printable, shown
+from rankfair.input.errors import clipped, counted, listed, printable, shown
 from rankfair.stats.estimate import Estimate
 
 if TYPE_CHECKING:
@@ -177,6 +177,16 @@ def would_be_found(lines: Sequence[TaskLine], confidence: float) -> str:
         "In a task that is not flagged a rank gap may be hidden: taken alone, one of "
         f"{size} would have been found in 80 of 100 samples like this one."
     )
+
+
+def without_gap(audit: Audit) -> str:
+    """Say how many tasks have no gap, since their rows are all of one group."""
+    known = {line.task for line in audit.tasks}
+    lone = audit.provenance.n_tasks - len(known) if known else 0
+    if lone < 1:
+        return ""
+    have = counted(lone, "task has", "tasks have")
+    return f"{have} rows of one group only, and so no gap."
 
 
 def warning(reversal: str, where: str = "") -> str:

@@ -23,6 +23,7 @@ from rankfair.audit.summary import (
     interval,
     number,
     pair_of_groups,
+    without_gap,
     would_be_found,
 )
 from rankfair.cli.errors import echo
@@ -272,7 +273,7 @@ def _legend(found: Audit) -> list[str]:
     mine = [line for line in found.tasks if line.model == found.model_names[-1]]
     if mine:
         hidden = would_be_found(mine, found.confidence)
-        told = [_flagged(mine), hidden]
+        told = [_flagged(mine), without_gap(found), hidden]
         lines.append(" ".join(filter(None, told)))
     for feature in found.sensitive_features:
         if feature.n_missing:

@@ -22,6 +22,7 @@ from rankfair.input.disk import write_whole
 from rankfair.input.errors import check_number
 from rankfair.input.folds import N_FOLDS
 from rankfair.paths import Path, PathRow, fairness_path
+from rankfair.report.explorer import small_tasks
 from rankfair.report.methods_page import (
     NO_TASKS,
     MethodLine,
@@ -77,11 +78,13 @@ class Priced(Compared):
         """Return a row for each ε."""
         return table_of(self.path.rows, PathRow._fields, ())
 
-    def write_page(self, file: FilePath, suppress: int) -> None:
-        """Write the page of the path."""
+    def write_page(self, file: FilePath, suppress: int) -> list[str]:
+        """Write the page of the path; return the tasks that are not on it."""
         page = self.page.noted(self.notes)
         html = render_comparison(page, self.path, self.reference, suppress)
         write_whole(file, html)
+        views = self.path.views
+        return [] if views is None else sorted(small_tasks(views, suppress))
 
 
 def path_of_files(asked: PathCommand, on_step: OnStep) -> Priced:

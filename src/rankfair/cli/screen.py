@@ -61,9 +61,13 @@ class Answer:
         made = replace(self.audit.provenance, notes=self.notes)
         return replace(self.audit, provenance=made)
 
-    def write_page(self, file: Path, suppress: int) -> None:
-        """Write its page, without groups and tasks of fewer rows."""
-        self.noted().to_html(file, suppress=suppress)
+    def write_page(self, file: Path, suppress: int) -> list[str]:
+        """Write its page without groups and tasks of fewer rows; return their names."""
+        from rankfair.report.privacy import not_shown
+
+        found = self.noted()
+        found.to_html(file, suppress=suppress)
+        return not_shown(found, suppress)
 
 
 def show(found: Answer, asked: Any) -> None:
@@ -72,13 +76,17 @@ def show(found: Answer, asked: Any) -> None:
     Files come first, because the reader of a pipe may have gone.
     """
     wrote, beside = [*found.written], asked.json or asked.table == "-"
+    hidden: list[str] = []
     if asked.table not in (None, "-"):
         _write(found, asked.table)
         wrote.append(asked.table)
     if asked.html is not None:
-        found.write_page(asked.html, asked.suppress)
+        hidden = found.write_page(asked.html, asked.suppress)
         wrote.append(asked.html)
     tell(found.notes, asked.quiet)
+    if hidden:  # whoever made the page knows what its readers do not see
+        told = f"Not on the page, so that nobody can be recognised: {listed(hidden)}."
+        tell([told], asked.quiet)
     result = None
     if hasattr(asked, "max_gap"):
         result = _judged(found.audit, asked, asked.ignore_small_groups)
@@ -267,11 +275,12 @@ class Compared(Answer):
         measures = ("rmse", "auc_gap", "mean_difference", "ks", "within_task_auc")
         return table_of(self.page.lines, ("method", "groups", "note"), measures)
 
-    def write_page(self, file: Path, suppress: int) -> None:
+    def write_page(self, file: Path, suppress: int) -> list[str]:
         """Write the page of the comparison, which shows no group or task alone."""
         from rankfair.report.methods_page import render_comparison
 
         write_whole(file, render_comparison(self.page.noted(self.notes)))
+        return []
 
 
 def not_run(refused: Mapping[str, str]) -> list[str]:

@@ -10,6 +10,7 @@ import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from rankfair.audit.summary import without_gap
 from rankfair.report import text, words
 from rankfair.report.distributions import panels
 from rankfair.report.gap_sections import (
@@ -88,6 +89,7 @@ def render_fragment(audit: Audit) -> str:
 
 def view(audit: Audit, suppress: int = 5, most_tasks: int = 20_000) -> View:
     """Return everything that ``audit.html.j2`` shows, as text, numbers and lists."""
+    lone = without_gap(audit)
     audit, hidden = without_small(audit, suppress)
     made, longest = audit.provenance, max(map(len, audit.model_names), default=0)
     tasks = forest(audit, most_tasks)
@@ -107,11 +109,11 @@ def view(audit: Audit, suppress: int = 5, most_tasks: int = 20_000) -> View:
     least = ("Smallest group judged", text.number_of(audit.min_group))
     return {
         "title": audit.title,
-        # A percent sign never starts a line.
-        "verdict": audit.verdict.replace(" %", "\u00a0%"),
+        "suppress": suppress,
+        "verdict": text.tied(audit.verdict),
         "short": in_short(audit),
         "facts": facts_of(made, confidence, *missing),
-        "of_reading": [note for note in (*made.notes, hidden) if note],
+        "of_reading": [note for note in (*made.notes, lone, hidden) if note],
         "models": list(audit.model_names),
         # Of a column of model names, in characters: an even number.
         "names_width": min(max(4, longest + longest % 2), 16),

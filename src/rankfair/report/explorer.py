@@ -61,10 +61,15 @@ def explorer(path: Path, reference: str = "", suppress: int = 5) -> View | None:
     }
 
 
+def small_tasks(views: PathViews, suppress: int) -> frozenset[str]:
+    """The tasks that the page does not show."""
+    sizes = dict(zip(views.tasks, map(min, views.task_sizes), strict=True))
+    return small(sizes, suppress)
+
+
 def _shown(views: PathViews, suppress: int) -> PathViews:
     """The views without tasks of few rows."""
-    sizes = dict(zip(views.tasks, map(min, views.task_sizes), strict=True))
-    hidden = small(sizes, suppress)
+    hidden = small_tasks(views, suppress)
     kept = [i for i, task in enumerate(views.tasks) if task not in hidden]
     return replace(
         views,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from rankfair.report import text
@@ -46,6 +46,7 @@ def _units_view(gaps: list[UnitsGap], audit: Audit) -> View:
     gaps = [whole, *sorted(tasks, key=lambda gap: -abs(mean(gap).value))]
     law = [-ARTICLE_10, ARTICLE_10] if relative and audit.layout != "audit" else []
     x, ticks = _axis([mean(gap) for gap in gaps], relative, law)
+    units = text.alike([gap.mean_gap.value for gap in gaps])
     levels = text.alike(
         [
             level
@@ -72,6 +73,7 @@ def _units_view(gaps: list[UnitsGap], audit: Audit) -> View:
                 "median": form(
                     [(gap.median_gap_share if relative else gap.median_gap).value]
                 )[0],
+                "units": units[i],
                 "levels": levels[4 * i : 4 * i + 4],
             }
             for i, gap in enumerate(gaps)
@@ -144,7 +146,11 @@ def _parts_view(parts: GapParts, audit: Audit) -> View:
         ("Unexplained", "unexplained", parts.unexplained),
     ]
     x, ticks = _axis([e for _, _, e in rows])
-    sizes = text.alike([e.value for _, _, e in rows])
+    sizes = [e.value for _, _, e in rows]
+
+    def amounts(values: Sequence[float]) -> list[str]:
+        return text.alike([*values, *sizes])[: len(values)]
+
     shares = [parts.share(e) for _, _, e in rows]
     return {
         "axis": ticks,
@@ -155,12 +161,11 @@ def _parts_view(parts: GapParts, audit: Audit) -> View:
                 "name": name,
                 "kind": kind,
                 "bar": _bar(e, x),
-                "strip": text.strip(e, x, name, text.alike),
-                "cell": text.cell(e, text.alike, audit.confidence)
-                | {"text": size, "p": ""},
+                "strip": text.strip(e, x, name, amounts),
+                "cell": text.cell(e, amounts, audit.confidence) | {"p": ""},
                 "share": "" if math.isnan(share) else percent([share])[0],
             }
-            for (name, kind, e), size, share in zip(rows, sizes, shares, strict=True)
+            for (name, kind, e), share in zip(rows, shares, strict=True)
         ],
         "of": parts,
     }

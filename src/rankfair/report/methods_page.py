@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from rankfair.audit.records import Provenance
@@ -11,12 +11,13 @@ from rankfair.input.errors import clipped
 from rankfair.paths import Path
 from rankfair.report.explorer import explorer
 from rankfair.report.page import facts_of, fill, origin
-from rankfair.report.text import Scale, View, alike, covering, decimals
+from rankfair.report.text import Scale, View, alike, covering, decimals, tied
 from rankfair.stats.estimate import Estimate
 
 WIDTH, HEIGHT = 440, 320
 LEFT, RIGHT, TOP, BOTTOM = 54, 18, 28, 46
 LETTER, LINE = 7.0, 13.0  # width of a letter, height of a line
+MARK = 6.0  # half the width of the largest point
 
 Box = tuple[float, float, float, float]  # left, top, right, bottom
 MOST_NAMES = 3  # at points; of more methods the points have numbers
@@ -138,7 +139,7 @@ def _view(table: MethodTable) -> View:
     shown = [i for i in range(len(COLUMNS)) if known[i] or not any(known)]
     return {
         "title": table.title,
-        "summary": table.summary,
+        "summary": tied(table.summary),
         "facts": facts_of(made, confidence),
         "picture": draw(table),
         "curve": table.curve,
@@ -267,7 +268,7 @@ def _bars(dot: MethodLine, x: Scale, y: Scale) -> tuple[Box, ...]:
 
 
 def place(spots: Sequence[Spot]) -> list[Label]:
-    """Return a place for the text of each point: beside it, below texts before it.
+    """Return a place for the text of each point, off all points and other texts.
 
     Examples
     --------
@@ -277,20 +278,29 @@ def place(spots: Sequence[Spot]) -> list[Label]:
     False
     """
     placed: list[Label] = []
+    taken = [(s.x - MARK, s.y - MARK, s.x + MARK, s.y + MARK) for s in spots]
     for spot in spots:
         if not spot.label:
             continue
         text = clipped(spot.label, 34)
-        wide = LETTER * len(text)
-        right = spot.x + 10 + wide < WIDTH
-        left = spot.x + 10 if right else spot.x - 10 - wide
-        top = spot.y - LINE if right else spot.y + 2  # where a falling curve is not
-        for other in sorted(placed, key=lambda label: label.box[1]):
-            if _overlap((left, top, left + wide, top + LINE), other.box):
-                top = other.box[3]
-        box = (left, top, left + wide, top + LINE)
-        placed.append(Label(text, round(left, 1), round(top + 11, 1), box))
+        boxes = list(_boxes(spot, LETTER * len(text)))
+        free = (it for it in boxes if not any(_overlap(it, other) for other in taken))
+        box = next(free, boxes[0])
+        taken.append(box)
+        placed.append(Label(text, round(box[0], 1), round(box[1] + 11, 1), box))
     return placed
+
+
+def _boxes(spot: Spot, wide: float) -> Iterator[Box]:
+    """Boxes on the paper for the text of a point, the nearest first."""
+    right, left = min(spot.x + 10, WIDTH - wide), max(spot.x - 10 - wide, 0.0)
+    for away in range(int(HEIGHT / LINE)):
+        above, below = spot.y - (away + 1) * LINE, spot.y + 2 + away * LINE
+        # To the right above and to the left below a falling curve is not.
+        corners = [(right, above), (left, below), (right, below), (left, above)]
+        for x, top in corners:
+            if 0.0 <= top <= HEIGHT - BOTTOM - LINE:
+                yield x, top, x + wide, top + LINE
 
 
 def _overlap(one: Box, other: Box) -> bool:

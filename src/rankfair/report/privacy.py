@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -31,8 +31,38 @@ def small(sizes: Mapping[str, int], least: int) -> frozenset[str]:
     return frozenset(order[: few + 1] if few else ())
 
 
-def without_small(audit: Audit, least: int) -> tuple[Audit, str]:
-    """Return an audit without groups and tasks of fewer rows, and a note on them.
+def spread(shares: Sequence[float], least: float) -> list[float]:
+    """Return shares of bins, evened out where those of a few rows could be seen.
+
+    Every bin is empty or in a run that has at least ``least`` together.
+
+    Examples
+    --------
+    >>> spread([0.5, 0.25, 0.0, 0.125, 0.125, 0.0], 0.5)
+    [0.5, 0.125, 0.125, 0.125, 0.125, 0.0]
+    """
+    runs: list[list[float]] = []
+    for share in reversed(shares):  # the largest are the fewest
+        if runs and 0.0 < sum(runs[-1]) < least:
+            runs[-1].append(share)
+        else:
+            runs.append([share])
+    while len(runs) > 1 and 0.0 < sum(runs[-1]) < least:
+        few = runs.pop()
+        runs[-1] += few
+    return [sum(run) / len(run) for run in reversed(runs) for _ in run]
+
+
+def not_shown(audit: Audit, least: int) -> list[str]:
+    """Return the names of the groups and tasks that `without_small` leaves out."""
+    groups, tasks = _hidden(audit, least)
+    return sorted(frozenset().union(*groups.values(), *tasks.values()))
+
+
+def _hidden(
+    audit: Audit, least: int
+) -> tuple[dict[str, frozenset[str]], dict[Key, frozenset[str]]]:
+    """Small groups of each feature, and small tasks of each pair of groups.
 
     Of a task, the rows of either group count.
     """
@@ -50,7 +80,22 @@ def without_small(audit: Audit, least: int) -> tuple[Audit, str]:
         for raised in remedy.by_task:  # also where all rows are of one group
             of_key = sizes.setdefault(remedy.pair, {})
             of_key.setdefault(raised.task, raised.n_raised)
-    tasks = {key: small(of_key, least) for key, of_key in sizes.items()}
+    return groups, {key: small(of_key, least) for key, of_key in sizes.items()}
+
+
+def without_small(audit: Audit, least: int) -> tuple[Audit, str]:
+    """Return an audit without groups and tasks of fewer rows, and a note on them."""
+    groups, tasks = _hidden(audit, least)
+    n_rows = {
+        (feature.name, group.label): group.n_rows
+        for feature in audit.sensitive_features
+        for group in feature.groups
+    }
+    shapes = []
+    for shape in audit.histograms:
+        rare = (least - 0.5) / n_rows[shape.sensitive_feature, shape.group]
+        shapes.append(replace(shape, shares=tuple(spread(shape.shares, rare))))
+    audit = replace(audit, histograms=tuple(shapes))
 
     def seen(records: tuple[Any, ...]) -> tuple[Any, ...]:
         """Records of groups and tasks that are shown."""

@@ -32,6 +32,17 @@ def shown(text: str) -> str:
     return printable(text, keep="\t\n\r")
 
 
+def tied(sentence: str) -> str:
+    r"""Return a sentence whose signs no line end parts from their numbers.
+
+    Examples
+    --------
+    >>> tied("At ε = 0.1 it is 5 % more.")
+    'At ε\xa0=\xa00.1 it is 5\xa0% more.'
+    """
+    return sentence.replace(" %", "\u00a0%").replace("ε = ", "ε\u00a0=\u00a0")
+
+
 def as_json(value: Any) -> str:
     """Return compact JSON that can stand between two tags of a page.
 
