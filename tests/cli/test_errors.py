@@ -132,11 +132,12 @@ def test_signals_that_are_ignored_stay_so():
         try:
             with ending():
                 assert signal.getsignal(number) is signal.SIG_IGN
+            signal.signal(number, signal.SIG_DFL)
+            with ending():
+                assert signal.getsignal(number) is not signal.SIG_DFL
+            assert signal.getsignal(number) is signal.SIG_DFL
         finally:
             signal.signal(number, before)
-        with ending():
-            assert signal.getsignal(number) is not before
-        assert signal.getsignal(number) is before
 
 
 def test_what_is_written_has_a_place_of_its_own(tmp_path, capsys):
