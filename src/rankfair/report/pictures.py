@@ -32,6 +32,7 @@ STYLE: Any = {
     "svg.hashsalt": "rankfair",  # otherwise ids in the file are random
 }
 # Methods that need the group to predict, and others: marker, colour, fill, meaning.
+NEAR = 0.05  # gaps that have a panel of their own
 LOOKS = {
     "no": ("o", BLUE, BLUE, "predicts without the group"),
     "yes": ("s", RUST, "white", "needs the group to predict"),
@@ -154,16 +155,20 @@ def draw_methods(summary: Sequence[Any], paths: Sequence[Mapping[str, Any]]) -> 
 
     rows = [row for row in summary if row.rows == "held-out"]
     with rc_context(STYLE):
-        figure = Figure(figsize=(9, 4.2), dpi=150, layout="constrained")
-        axes = figure.subplots()
-        axes.set_xlabel(GAP)
-        axes.set_ylabel("error  (RMSE, standard deviations of y)")
-        plain_axes(axes)
-        axes.margins(x=0.08, y=0.12)
-        shown = {"tilt, all ε, left-out rows": _draw_paths(axes, paths)}
-        for row in rows:
-            shown[LOOKS[row.needs_group][3]] = _draw_method(axes, row)
-        _names_beside(axes, rows)
+        figure = Figure(figsize=(11, 4.2), dpi=150, layout="constrained")
+        whole, close = figure.subplots(1, 2, width_ratios=(3, 2))
+        whole.set_ylabel("error  (RMSE, standard deviations of y)")
+        close.set_title(f"gaps up to {NEAR:g}, enlarged", fontsize="medium")
+        near = [row for row in rows if _gap(row) <= NEAR]
+        shown = {"tilt, all ε, left-out rows": _draw_paths(whole, paths)}
+        for axes, drawn in ((whole, rows), (close, near)):
+            axes.set_xlabel(GAP)
+            plain_axes(axes)
+            axes.margins(x=0.08, y=0.12)
+            for row in drawn:
+                shown[LOOKS[row.needs_group][3]] = _draw_method(axes, row)
+        _names_beside(whole, [row for row in rows if row not in near])
+        _names_beside(close, near)
         where: Any = {"loc": "outside lower center", "ncols": 4, "frameon": False}
         figure.legend(list(shown.values()), list(shown), **where)
     return figure
