@@ -50,7 +50,9 @@ class NotEstimableError(ValueError):
 
 
 def spell(argument: Argument) -> str:
-    """Return an argument of Python as an option, a flag without its value.
+    """Return an argument of Python as an option, for each of several values again.
+
+    A flag has no value.
 
     Examples
     --------
@@ -58,12 +60,17 @@ def spell(argument: Argument) -> str:
     ('--task', '--unseen shared')
     >>> spell(Argument("blind", False)), spell(Argument("intersect", True))
     ('--no-blind', '--intersect')
+    >>> spell(Argument("constraints", ["rank", "mean"]))
+    '--constraint rank --constraint mean'
     """
     name, value = argument.name, argument.value
     if name == "blind" and value is False:
         return "--no-blind"
     option = OPTIONS.get(name, f"--{name.replace('_', '-')}")
-    return option if value is None or value is True else f"{option} {value}"
+    if value is None or value is True:
+        return option
+    several = value if isinstance(value, list | tuple) else [value]
+    return " ".join(f"{option} {each}" for each in several)
 
 
 def sentence_of(error: BaseException) -> str:
