@@ -22,7 +22,7 @@ from rankfair.input.disk import write_whole
 from rankfair.input.errors import check_number
 from rankfair.input.folds import N_FOLDS
 from rankfair.paths import Path, PathRow, fairness_path
-from rankfair.report.explorer import small_tasks
+from rankfair.report.explorer import hidden_groups, small_tasks
 from rankfair.report.methods_page import (
     NO_TASKS,
     MethodLine,
@@ -79,12 +79,15 @@ class Priced(Compared):
         return table_of(self.path.rows, PathRow._fields, ())
 
     def write_page(self, file: FilePath, suppress: int) -> list[str]:
-        """Write the page of the path; return the tasks that are not on it."""
+        """Write the page of the path; return what is not drawn on it."""
         page = self.page.noted(self.notes)
         html = render_comparison(page, self.path, self.reference, suppress)
         write_whole(file, html)
         views = self.path.views
-        return [] if views is None else sorted(small_tasks(views, suppress))
+        if views is None:
+            return []
+        groups = hidden_groups(self.path, suppress)
+        return sorted(groups | small_tasks(views, suppress))
 
 
 def path_of_files(asked: PathCommand, on_step: OnStep) -> Priced:
