@@ -180,6 +180,11 @@ def test_groups_too_small_to_judge_are_named_and_never_the_worst(tmp_path, count
     for found, label in ((path, "x"), (done, "x (gender)")):
         note = f'Too few rows to judge "{label}".'
         assert (note in found.notes) == (count == 4)
+        for suppress in (1, 5):  # a page does not name them, unless it shows all
+            found.write_page(tmp_path / "p.html", suppress)
+            page = (tmp_path / "p.html").read_text(encoding="utf-8")
+            named = "Too few rows to judge" in page
+            assert named == (count == 4 and suppress == 1)
 
 
 def test_a_column_that_cannot_be_judged_leaves_no_method_fair(tmp_path):

@@ -80,7 +80,7 @@ class Priced(Compared):
 
     def write_page(self, file: FilePath, suppress: int) -> list[str]:
         """Write the page of the path; return what is not drawn on it."""
-        page = self.page.noted(self.notes)
+        page = self.page_of(suppress)
         html = render_comparison(page, self.path, self.reference, suppress)
         write_whole(file, html)
         views = self.path.views
@@ -124,11 +124,13 @@ def path_of_files(asked: PathCommand, on_step: OnStep) -> Priced:
         title=asked.title or "What fairness costs",
         notes=(how, *(() if len(path.groups) == 2 else (OF_MANY,))),
     )
+    few = not_judged_note(path.unjudged)
     return Priced(
         page=page,
         path=path,
         reference=compared.reference,
-        notes=(*data.notes, *not_judged_note(path.unjudged)),
+        notes=(*data.notes, *few),
+        few=few,
         dialect=data.table.dialect,
     )
 

@@ -229,6 +229,12 @@ class Compared(Answer):
 
     page: MethodTable
     refused: dict[str, str] = field(default_factory=dict)
+    few: tuple[str, ...] = ()  # those of the notes that name small groups
+
+    def page_of(self, suppress: int) -> MethodTable:
+        """Return what a page shows, notes that name small groups left out."""
+        hidden = self.few if suppress > 1 else ()
+        return self.page.noted(tuple(it for it in self.notes if it not in hidden))
 
     def say(self, quiet: bool) -> None:
         """Print the lines, the chosen one in bold, and the summary."""
@@ -279,7 +285,7 @@ class Compared(Answer):
         """Write the page of the comparison, which shows no group or task alone."""
         from rankfair.report.methods_page import render_comparison
 
-        write_whole(file, render_comparison(self.page.noted(self.notes)))
+        write_whole(file, render_comparison(self.page_of(suppress)))
         return []
 
 
