@@ -227,6 +227,13 @@ def test_a_folder_is_fitted_in_memory_while_it_is_small(folder, tmp_path, large)
     assert abs(auc - 0.5) < 0.02
 
 
+def test_one_fold_is_refused_before_anything_is_fitted(tmp_path):
+    for more in ([], ["--scope", "task"]):
+        line = ["fit", pay_csv(tmp_path), *COMMON, "--folds", 1, *more]
+        said = run(*line, code=2).stderr
+        assert said == "--folds must be a whole number ≥ 2; got 1.\n"
+
+
 def test_what_cannot_be_streamed_is_said(folder):
     for options, sentence in (
         ({"target": None}, "^y is needed"),

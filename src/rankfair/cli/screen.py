@@ -241,6 +241,7 @@ class Compared(Answer):
         lines, curve = self.page.lines, self.page.curve
         errors = [line.rmse for line in lines]
         ends = figures([end for e in errors for end in (e.ci_low, e.ci_high)], 4)
+        gaps = [(it.auc_gap, math.isnan(it.auc_gap.value)) for it in lines]
         show_table(
             (
                 "epsilon" if curve else "method",
@@ -249,7 +250,7 @@ class Compared(Answer):
             ("RMSE", figures(errors, 4)),
             ("CI", ["–".join(ends[2 * i :][:2]) * curve for i in range(len(lines))]),
             ("rank gap", [number(line.auc_gap) for line in lines]),
-            ("CI", [interval(line.auc_gap) for line in lines]),
+            ("CI", ["" if gone else interval(gap) for gap, gone in gaps]),
             ("in tasks", [number(line.within_task_auc) for line in lines]),
             ("MD", figures([line.mean_difference for line in lines], 3)),
             ("KS", [number(line.ks) for line in lines]),
