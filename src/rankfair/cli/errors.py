@@ -37,12 +37,13 @@ OPTIONS = {
     "features": "--feature",
     "sample_weight": "--weight",
     "sensitive_features": "--sensitive",
-    "solver": "solver",
     "tasks": "--task",
     "y": "--target",
     "y_pred": "--prediction",
     "y_true": "--target",
 }
+# Settings of a model that no option sets: they keep their names in Python.
+IN_PYTHON = ("count", "direction", "side", "solver", "standardize")
 
 
 class NotEstimableError(ValueError):
@@ -62,8 +63,12 @@ def spell(argument: Argument) -> str:
     ('--no-blind', '--intersect')
     >>> spell(Argument("constraints", ["rank", "mean"]))
     '--constraint rank --constraint mean'
+    >>> spell(Argument("count", "train"))
+    'count="train"'
     """
     name, value = argument.name, argument.value
+    if name in IN_PYTHON:
+        return str(argument)
     if name == "blind" and value is False:
         return "--no-blind"
     option = OPTIONS.get(name, f"--{name.replace('_', '-')}")
