@@ -138,6 +138,8 @@ class PathViews:
         Where bins of predictions begin and end.
     steps : tuple of float
         Round numbers, in the unit of the target, that rows move by.
+    group_sizes : tuple of int
+        Rows of each group.
     group, against : str
         Whose AUCs within tasks they are: predicted above whom.
     tasks : tuple of str
@@ -152,6 +154,7 @@ class PathViews:
     views: tuple[PathView, ...]
     edges: tuple[float, ...]
     steps: tuple[float, ...]
+    group_sizes: tuple[int, ...]
     group: str
     against: str
     tasks: tuple[str, ...] = ()
@@ -483,7 +486,7 @@ def _views(
     end = min(ends[2] + room, ends[3] + room / 2)
     edges = np.linspace(start, end, BINS + 1)
     steps = _steps(float(np.quantile(np.abs(first - free), 0.9)))
-    others = [label for label in judge.labels if label != group]
+    others, n_groups = [it for it in judge.labels if it != group], len(judge.labels)
     within = [of_fit.within(it.fitted, judge.labels.index(group)) for it in tried]
     tasks, at = within[0], np.zeros(0, np.intp)
     if tasks is not None:
@@ -509,6 +512,7 @@ def _views(
         views=tuple(views),
         edges=tuple(edges.tolist()),
         steps=steps,
+        group_sizes=tuple(int((judge.groups == g).sum()) for g in range(n_groups)),
         group=group,
         against=others[0] if len(others) == 1 else "the rest",
         tasks=named,

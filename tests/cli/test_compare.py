@@ -180,15 +180,23 @@ def test_groups_too_small_to_judge_are_named_and_never_the_worst(tmp_path, count
     for found, label in ((path, "x"), (done, "x (gender)")):
         note = f'Too few rows to judge "{label}".'
         assert (note in found.notes) == (count == 4)
+        for suppress in (1, 5):  # a page does not name them, unless it shows all
+            found.write_page(tmp_path / "p.html", suppress)
+            page = (tmp_path / "p.html").read_text(encoding="utf-8")
+            named = "Too few rows to judge" in page
+            assert named == (count == 4 and suppress == 1)
 
 
-def test_a_column_that_cannot_be_judged_leaves_no_method_fair(tmp_path):
+def test_a_column_that_cannot_be_judged_leaves_no_method_fair(tmp_path, capsys):
     data = people(n=60)
     data["site"] = ["a"] * 57 + ["b"] * 3
     csv = write_csv(tmp_path / "a.csv", data)
     how = {"sensitive": ["gender", "site"], "method": ["tilt"], "folds": 2}
-    (line,) = answer("compare", csv, **how, within=0.5).page.lines
+    found = answer("compare", csv, **how, within=0.5)
+    (line,) = found.page.lines
     assert not line.chosen and math.isnan(line.auc_gap.value)
+    found.say(True)  # no interval stands beside the error as if it were its own
+    assert capsys.readouterr().out.splitlines()[0] == "method   RMSE"
     flat = write_csv(tmp_path / "flat.csv", {**people(), "pay": np.ones(150)})
     said = prose(run("compare", flat, *COMMON, *FEW))
     assert "can be estimated from these rows: no row is placed differently" in said

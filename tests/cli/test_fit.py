@@ -227,6 +227,22 @@ def test_a_folder_is_fitted_in_memory_while_it_is_small(folder, tmp_path, large)
     assert abs(auc - 0.5) < 0.02
 
 
+def test_one_fold_is_refused_before_anything_is_fitted(tmp_path):
+    for more in ([], ["--scope", "task"]):
+        line = ["fit", pay_csv(tmp_path), *COMMON, "--folds", 1, *more]
+        said = run(*line, code=2).stderr
+        assert said == "--folds must be a whole number ≥ 2; got 1.\n"
+
+
+def test_a_setting_without_an_option_keeps_its_name_in_python(tmp_path):
+    data = people(n=400)
+    data["job"], data["gender"] = np.repeat(np.arange(40), 10), ["f", "m"] * 200
+    csv = write_csv(tmp_path / "even.csv", data)
+    said = run("fit", csv, *COMMON, "--text", "job", code=0).stderr
+    assert "by design: counts on left-out rows are 0.01 to 0.02 too low" in said
+    assert 'count="train" does not have this bias.' in said and "--count" not in said
+
+
 def test_what_cannot_be_streamed_is_said(folder):
     for options, sentence in (
         ({"target": None}, "^y is needed"),

@@ -66,6 +66,18 @@ def test_rows_that_cannot_be_predicted_are_named(model, tmp_path, change, senten
     assert not (tmp_path / "p.csv").exists()
 
 
+def test_numbers_too_large_to_predict_from_are_not_said_of_labels(tmp_path):
+    data = people(n=40)
+    data["age"] = [float(age) for age in data["age"]]
+    data["pay"] = [1e6 * age for age in data["age"]]
+    model = tmp_path / "m.rankfair"
+    answer("fit", write_csv(tmp_path / "old.csv", data), out=model, folds=0)
+    data["age"][0] = 1.7e308
+    done = run("predict", model, write_csv(tmp_path / "new.csv", data), code=2)
+    assert "The table has values that are far from those of training" in done.stderr
+    assert "labels" not in done.stderr and "gender" not in done.stderr
+
+
 def test_tasks_not_seen_are_predicted_if_the_model_can(tmp_path):
     asked = {"penalty": "shared", "unseen": "shared", "folds": 0}
     answer("fit", pay_csv(tmp_path), out=tmp_path / "s.rankfair", **asked)

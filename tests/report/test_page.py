@@ -322,12 +322,12 @@ def test_gaps_in_units_are_shown_with_their_parts_and_their_price():
 def test_small_groups_and_tasks_and_the_next_smallest_are_not_shown():
     sex = np.array(["F", "M"] * 100)
     job = np.array(["cook"] * 90 + ["nurse"] * 71 + ["clerk"] * 31 + ["chief"] * 8)
-    race = np.array(["a", "b"] * 80 + ["c"] * 37 + ["d"] * 3)
+    race = np.array(["a", "b"] * 80 + ["Inuit"] * 37 + ["Sami"] * 3)
     features = {"sex": sex, "race": race}
     pay = RNG.normal(100, 9, 200)
     found = audited(None, pay, sensitive_features=features, tasks=job)
     html, whole = render(found), render(found, suppress=1)
-    for name in ("chief", "clerk", ">c<", ">d<"):
+    for name in ("chief", "clerk", "Inuit", "Sami"):
         assert name in whole and name not in html
     for name in ("cook", "nurse", ">a<", ">b<", ">F<"):
         assert name in html

@@ -148,6 +148,24 @@ def test_a_state_of_the_explorer_shows_what_the_path_holds():
     assert explorer(replace(path, views=None)) is None
 
 
+def test_small_groups_and_the_next_smallest_are_not_in_the_explorer():
+    rng = np.random.default_rng(0)
+    group = rng.permutation(np.repeat(["a", "b", "few", "Sami"], [150, 120, 26, 4]))
+    X = pd.DataFrame({"x": rng.normal(size=300) + (group == "a"), "group": group})
+    y = 30 + 5 * X["x"] + rng.normal(size=300)
+    model = RankFairRegressor(sensitive_features="group")
+    path = fairness_path(model, X, y, epsilons=[0.1, 0.5])
+    assert path.groups == ("Sami", "a", "b", "few")
+    for suppress, n in ((5, 2), (4, 4)):
+        view = explorer(path, "b", suppress)
+        names = [name for name, _ in view["colours"]]
+        assert names == [it for it in path.groups if n == 4 or it in "ab"]
+        assert view["n_hidden_groups"] == 4 - n
+        for state in json.loads(view["data"])["states"]:
+            parts = state["shares"], state["means"], state["moves"]
+            assert [len(part) for part in parts] == [n, n, n]
+
+
 def row(method, gap, rmse, needs_group="yes", rows="held-out"):
     figures = (rmse, 0.5 + gap, 0.0, 0.02)
     return MethodMeans(

@@ -22,6 +22,7 @@ from rankfair.audit.comparisons import (
 )
 from rankfair.audit.records import (
     MOST_PAIRED,
+    REST_ONLY,
     Audit,
     Comparison,
     Group,
@@ -259,7 +260,7 @@ def _feature_of(
     small = [group.label for group in groups if group.n_rows < min_group]
     notes = [f"fewer than {min_group} rows: {', '.join(small)}"] if small else []
     if len(groups) > MOST_PAIRED:
-        notes.append(f"more than {MOST_PAIRED} groups: each against the rest only")
+        notes.append(REST_ONLY)
     return SensitiveFeature(
         name=grouping.name,
         groups=tuple(groups),

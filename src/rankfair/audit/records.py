@@ -25,6 +25,7 @@ from rankfair.stats.estimate import Estimate
 from rankfair.stats.explained import ExplainedGap
 
 MOST_PAIRED = 20  # groups; more are compared with the rest only
+REST_ONLY = f"more than {MOST_PAIRED} groups: each against the rest only"
 
 
 class Gate(Enum):

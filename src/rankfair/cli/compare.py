@@ -47,7 +47,7 @@ def compare_files(asked: CompareCommand, on_step: OnStep) -> Compared:
     found, refused = _try_all(names, model, data, parts, on_step)
     audit = data.audit(model, {name: each.values for name, each in found.items()})
     best, least = _best(audit, asked.within, data, found)
-    few = [f"{label} ({feature})" for feature, label in audit.unjudged()]
+    few = not_judged_note([f"{label} ({it})" for it, label in audit.unjudged()])
     lines = [_line(audit, each, found[each.name].note) for each in audit.models]
     page = MethodTable(
         lines=tuple(replace(line, chosen=line.method == best) for line in lines),
@@ -60,7 +60,8 @@ def compare_files(asked: CompareCommand, on_step: OnStep) -> Compared:
         page=page,
         audit=audit,
         refused=refused,
-        notes=(*data.notes, *not_judged_note(few)),
+        notes=(*data.notes, *few),
+        few=few,
         dialect=data.table.dialect,
     )
 

@@ -182,9 +182,9 @@ def needed_target(roles: Roles) -> Roles:
     return roles
 
 
-def not_judged_note(labels: Sequence[str]) -> list[str]:
+def not_judged_note(labels: Sequence[str]) -> tuple[str, ...]:
     """Return a note on groups of too few rows, if there are any."""
-    return [f"Too few rows to judge {listed(labels)}."] if labels else []
+    return (f"Too few rows to judge {listed(labels)}.",) if labels else ()
 
 
 def _check_groups(groups: SensitiveGroups, weights: Any) -> None:

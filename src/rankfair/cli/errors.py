@@ -37,12 +37,13 @@ OPTIONS = {
     "features": "--feature",
     "sample_weight": "--weight",
     "sensitive_features": "--sensitive",
-    "solver": "solver",
     "tasks": "--task",
     "y": "--target",
     "y_pred": "--prediction",
     "y_true": "--target",
 }
+# Settings of a model that no option sets: they keep their names in Python.
+IN_PYTHON = ("count", "direction", "side", "solver", "standardize")
 
 
 class NotEstimableError(ValueError):
@@ -50,7 +51,9 @@ class NotEstimableError(ValueError):
 
 
 def spell(argument: Argument) -> str:
-    """Return an argument of Python as an option, a flag without its value.
+    """Return an argument of Python as an option, for each of several values again.
+
+    A flag has no value.
 
     Examples
     --------
@@ -58,12 +61,21 @@ def spell(argument: Argument) -> str:
     ('--task', '--unseen shared')
     >>> spell(Argument("blind", False)), spell(Argument("intersect", True))
     ('--no-blind', '--intersect')
+    >>> spell(Argument("constraints", ["rank", "mean"]))
+    '--constraint rank --constraint mean'
+    >>> spell(Argument("count", "train"))
+    'count="train"'
     """
     name, value = argument.name, argument.value
+    if name in IN_PYTHON:
+        return str(argument)
     if name == "blind" and value is False:
         return "--no-blind"
     option = OPTIONS.get(name, f"--{name.replace('_', '-')}")
-    return option if value is None or value is True else f"{option} {value}"
+    if value is None or value is True:
+        return option
+    several = value if isinstance(value, list | tuple) else [value]
+    return " ".join(f"{option} {each}" for each in several)
 
 
 def sentence_of(error: BaseException) -> str:

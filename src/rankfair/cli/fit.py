@@ -33,7 +33,7 @@ from rankfair.files.encoding import ModelColumns
 from rankfair.files.model_files import save_model
 from rankfair.files.read import files_of
 from rankfair.files.table import check_names
-from rankfair.input.errors import InputError, counted
+from rankfair.input.errors import InputError, check_count, counted
 
 NO_REPORT = (
     "Fitted without holding the rows in memory, so there is no report: audit the model "
@@ -137,6 +137,8 @@ def _fit_in_memory(asked: FitCommand, on_step: OnStep) -> Fitted:
     fitted to all rows.
     """
     model = asked.regressor()
+    if asked.folds:
+        check_count("cv", asked.folds, low=2)
     on_step("reading", 1, 4)
     data = read_data(asked)
     if asked.folds:

@@ -22,7 +22,7 @@ from rankfair.input.disk import write_whole
 from rankfair.input.errors import check_number
 from rankfair.input.folds import N_FOLDS
 from rankfair.paths import Path, PathRow, fairness_path
-from rankfair.report.explorer import small_tasks
+from rankfair.report.explorer import hidden_groups, small_tasks
 from rankfair.report.methods_page import (
     NO_TASKS,
     MethodLine,
@@ -79,12 +79,15 @@ class Priced(Compared):
         return table_of(self.path.rows, PathRow._fields, ())
 
     def write_page(self, file: FilePath, suppress: int) -> list[str]:
-        """Write the page of the path; return the tasks that are not on it."""
-        page = self.page.noted(self.notes)
+        """Write the page of the path; return what is not drawn on it."""
+        page = self.page_of(suppress)
         html = render_comparison(page, self.path, self.reference, suppress)
         write_whole(file, html)
         views = self.path.views
-        return [] if views is None else sorted(small_tasks(views, suppress))
+        if views is None:
+            return []
+        groups = hidden_groups(self.path, suppress)
+        return sorted(groups | small_tasks(views, suppress))
 
 
 def path_of_files(asked: PathCommand, on_step: OnStep) -> Priced:
@@ -121,11 +124,13 @@ def path_of_files(asked: PathCommand, on_step: OnStep) -> Priced:
         title=asked.title or "What fairness costs",
         notes=(how, *(() if len(path.groups) == 2 else (OF_MANY,))),
     )
+    few = not_judged_note(path.unjudged)
     return Priced(
         page=page,
         path=path,
         reference=compared.reference,
-        notes=(*data.notes, *not_judged_note(path.unjudged)),
+        notes=(*data.notes, *few),
+        few=few,
         dialect=data.table.dialect,
     )
 

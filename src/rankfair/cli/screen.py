@@ -229,12 +229,19 @@ class Compared(Answer):
 
     page: MethodTable
     refused: dict[str, str] = field(default_factory=dict)
+    few: tuple[str, ...] = ()  # those of the notes that name small groups
+
+    def page_of(self, suppress: int) -> MethodTable:
+        """Return what a page shows, notes that name small groups left out."""
+        hidden = self.few if suppress > 1 else ()
+        return self.page.noted(tuple(it for it in self.notes if it not in hidden))
 
     def say(self, quiet: bool) -> None:
         """Print the lines, the chosen one in bold, and the summary."""
         lines, curve = self.page.lines, self.page.curve
         errors = [line.rmse for line in lines]
         ends = figures([end for e in errors for end in (e.ci_low, e.ci_high)], 4)
+        gaps = [(it.auc_gap, math.isnan(it.auc_gap.value)) for it in lines]
         show_table(
             (
                 "epsilon" if curve else "method",
@@ -243,7 +250,7 @@ class Compared(Answer):
             ("RMSE", figures(errors, 4)),
             ("CI", ["–".join(ends[2 * i :][:2]) * curve for i in range(len(lines))]),
             ("rank gap", [number(line.auc_gap) for line in lines]),
-            ("CI", [interval(line.auc_gap) for line in lines]),
+            ("CI", ["" if gone else interval(gap) for gap, gone in gaps]),
             ("in tasks", [number(line.within_task_auc) for line in lines]),
             ("MD", figures([line.mean_difference for line in lines], 3)),
             ("KS", [number(line.ks) for line in lines]),
@@ -279,7 +286,7 @@ class Compared(Answer):
         """Write the page of the comparison, which shows no group or task alone."""
         from rankfair.report.methods_page import render_comparison
 
-        write_whole(file, render_comparison(self.page.noted(self.notes)))
+        write_whole(file, render_comparison(self.page_of(suppress)))
         return []
 
 

@@ -105,9 +105,7 @@ def _of_asked(model: Any, audit: Audit) -> list[str]:
     if worst is None:
         return said
     # An audit has no figure of others.
-    known = [
-        n for n in ([names] if isinstance(names, str) else names) if n in ASKED_FOR
-    ]
+    known = [name for name in names if name in ASKED_FOR]
     asked = [WITHIN if by_task and n == "rank" else ASKED_FOR[n] for n in known]
     if asked and asked != [ASKED_FOR["rank"]]:
         pair = (BEFORE, *pair_of(worst)[1:])

@@ -173,7 +173,10 @@ class ModelColumns:
         X, message = self.draw(table)
         try:  # a model that was fitted to files has their order of columns
             found = model.predict(X.select(list(model.feature_names_in_)))
-        except InputError as error:  # labels that it does not know
+        except InputError as error:
+            if error.argument == "X":
+                raise
+            # Else there are labels that it does not know.
             is_task = str(error.argument) == "tasks"
             names = self.tasks if is_task else self.sensitive
             column = names[0] if len(names) == 1 else None

@@ -123,7 +123,7 @@ class Layout:
         no tasks.
     tasks : ndarray
         Sorted labels of the tasks.
-    protected : tuple of Encoder
+    protected : tuple of GroupEncoder
         How sensitive columns among the predictors are read: two groups as 0/1, three
         or more as a column for each but the first, after the others.
     groups : ndarray or None

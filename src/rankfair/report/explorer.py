@@ -31,8 +31,8 @@ LONGEST = 22  # letters of a name in a picture
 def explorer(path: Path, reference: str = "", suppress: int = 5) -> View | None:
     """Return what the template of the explorer reads; None where a path has no views.
 
-    The reference group has the first colour, as in an audit.  Tasks of fewer rows than
-    ``suppress``, and the next smallest, are not shown.
+    The reference group has the first colour, as in an audit.  Groups and tasks of
+    fewer rows than ``suppress``, and the next smallest, are not drawn.
 
     The data are one state for each ε, with places on pictures as whole numbers and
     with all texts made, so that the page itself does no arithmetic.
@@ -43,22 +43,33 @@ def explorer(path: Path, reference: str = "", suppress: int = 5) -> View | None:
     if len(path.rows) < 2:
         return None
     assert path.views is not None
-    views, last = _shown(path.views, suppress), path.rows[-1]
+    hidden = hidden_groups(path, suppress)
+    groups = [name for name in path.groups if name not in hidden]
+    places = [path.groups.index(name) for name in groups]
+    views, last = _shown(path.views, places, suppress), path.rows[-1]
     epsilons = [f"{row.epsilon:.3g}" for row in path.rows]
-    order = sorted(path.groups, key=lambda name: name != reference)
-    colours = [order.index(name) % COLOURS + 1 for name in path.groups]
+    order = sorted(groups, key=lambda name: name != reference)
+    colours = [order.index(name) % COLOURS + 1 for name in groups]
     return {
         "n_tasks": views.n_tasks,
         "n_hidden": len(path.views.tasks) - len(views.tasks),
+        "n_hidden_groups": len(hidden),
         "least": suppress,
         "group": views.group,
         "against": views.against,
         "last": epsilons[-1],
         "is_free": last.status == "inactive",
         "n_states": len(path.rows),
-        "colours": [*zip(path.groups, colours, strict=True)],
+        "colours": [*zip(groups, colours, strict=True)],
         "data": as_json({**_data(path, views, epsilons), "colours": colours}),
     }
+
+
+def hidden_groups(path: Path, suppress: int) -> frozenset[str]:
+    """The groups that the page does not draw."""
+    assert path.views is not None
+    sizes = zip(path.groups, path.views.group_sizes, strict=True)
+    return small(dict(sizes), suppress)
 
 
 def small_tasks(views: PathViews, suppress: int) -> frozenset[str]:
@@ -67,8 +78,8 @@ def small_tasks(views: PathViews, suppress: int) -> frozenset[str]:
     return small(sizes, suppress)
 
 
-def _shown(views: PathViews, suppress: int) -> PathViews:
-    """The views without tasks of few rows."""
+def _shown(views: PathViews, groups: Sequence[int], suppress: int) -> PathViews:
+    """The views of some groups, without tasks of few rows."""
     hidden = small_tasks(views, suppress)
     kept = [i for i, task in enumerate(views.tasks) if task not in hidden]
     return replace(
@@ -76,7 +87,13 @@ def _shown(views: PathViews, suppress: int) -> PathViews:
         tasks=tuple(views.tasks[i] for i in kept),
         task_sizes=tuple(views.task_sizes[i] for i in kept),
         views=tuple(
-            replace(view, task_aucs=tuple(view.task_aucs[i] for i in kept))
+            replace(
+                view,
+                shares=tuple(view.shares[g] for g in groups),
+                means=tuple(view.means[g] for g in groups),
+                moves=tuple(view.moves[g] for g in groups),
+                task_aucs=tuple(view.task_aucs[i] for i in kept),
+            )
             for view in views.views
         ),
     )
@@ -87,7 +104,8 @@ def _data(path: Path, views: PathViews, epsilons: Sequence[str]) -> dict[str, An
     rows, errors = path.rows, [row.rmse for row in path.rows]
     ends = [v for row in rows for v in (row.rmse_ci_low, row.rmse_ci_high)]
     y = Scale(*covering([*errors, *ends]), 0, UNIT)
-    most = max(v for view in views.views for each in view.shares for v in each) or 1.0
+    shares = [v for view in views.views for each in view.shares for v in each]
+    most = max(shares, default=0.0) or 1.0
     aucs = [v for view in views.views for v in (*view.task_aucs, view.within.value)]
     auc = Scale(*around_half([*aucs, *(row.auc for row in rows)]), 0, UNIT)
     texts = _texts(path, views, epsilons)
@@ -135,7 +153,7 @@ def _texts(
     """What is said of each ε."""
     errors = alike([row.rmse for row in path.rows])
     moves = alike([move for view in views.views for move in view.moves])
-    n, least = len(path.groups), min(row.rmse for row in path.rows)
+    n, least = len(views.views[0].moves), min(row.rmse for row in path.rows)
     return [
         {
             "epsilon": epsilons[i],

@@ -6,10 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from rankfair.audit.records import REST_ONLY
 from rankfair.input.errors import counted
 
 if TYPE_CHECKING:
-    from rankfair.audit.records import Audit, TaskLine, UnitsGap
+    from rankfair.audit.records import Audit, SensitiveFeature, TaskLine, UnitsGap
 
 Key = tuple[str, str, str]  # sensitive feature, group, against
 # Of an audit: what is about two groups.
@@ -124,10 +125,7 @@ def without_small(audit: Audit, least: int) -> tuple[Audit, str]:
     found = replace(
         audit,
         sensitive_features=tuple(
-            replace(
-                f, groups=tuple(g for g in f.groups if g.label not in groups[f.name])
-            )
-            for f in audit.sensitive_features
+            _feature(f, groups[f.name]) for f in audit.sensitive_features
         ),
         **shown,
     )
@@ -136,3 +134,11 @@ def without_small(audit: Audit, least: int) -> tuple[Audit, str]:
         f"Not shown, so that nobody can be recognised: {hidden} with fewer than {few} "
         "of a group, or the next smallest."
     )
+
+
+def _feature(feature: SensitiveFeature, hidden: frozenset[str]) -> SensitiveFeature:
+    """A feature without some groups; its note may name them."""
+    if not hidden:
+        return feature
+    groups = tuple(each for each in feature.groups if each.label not in hidden)
+    return replace(feature, groups=groups, note=REST_ONLY * (REST_ONLY in feature.note))
