@@ -39,7 +39,7 @@ from rankfair.cli.screen import (
 from rankfair.cli.table_audit import as_text, audit_table, groups_of, many_groups
 from rankfair.files.columns import Roles, column_or_none, refuse_taken
 from rankfair.files.read import load
-from rankfair.files.table import Table, refuse_gaps
+from rankfair.files.table import Table
 from rankfair.files.write import write_table
 from rankfair.input.errors import (
     Argument,
@@ -113,7 +113,6 @@ def audit_files(asked: AuditCommand, on_step: OnStep) -> Audited:
     else:
         table, roles, reference = _predicted(asked, roles, asked.model)
         asked = replace(asked, reference=asked.reference or reference or None)
-    refuse_gaps(table, (*more, *roles.numbers, *roles.tasks))
     found = audit_table(
         table,
         roles,

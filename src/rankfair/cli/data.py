@@ -19,7 +19,7 @@ from rankfair.cli.table_audit import audit_table, groups_of, many_groups, tasks_
 from rankfair.files.columns import Roles, column_or_none, without_identifiers
 from rankfair.files.encoding import ModelColumns
 from rankfair.files.read import load
-from rankfair.files.table import Table, refuse_gaps
+from rankfair.files.table import Table
 from rankfair.input.arrays import Floats
 from rankfair.input.errors import InputError, counted, listed, shown
 from rankfair.input.folds import Folds, make_folds, out_of_fold, take_rows
@@ -166,7 +166,6 @@ def read_data(asked: Any) -> FitData:
     roles, reading = asked.roles(), asked.reading()
     table = load(asked.files, needed_target(roles), reading)
     table, roles = without_identifiers(table, roles, reading.numbers)
-    refuse_gaps(table, (*roles.numbers, *roles.tasks))
     design = ModelColumns.learn(table, roles, asked.max_categories)
     X, _ = design.draw(table)
     y = np.asarray(table[str(roles.target)], np.float64)

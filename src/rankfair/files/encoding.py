@@ -14,7 +14,7 @@ from rankfair.files.archive import demand
 from rankfair.files.codec import fits
 from rankfair.files.columns import Roles, days_of, looks_like_dates
 from rankfair.files.model_files import model_and_extra
-from rankfair.files.table import Reading, Table, gaps, refuse_gaps, refuse_kind
+from rankfair.files.table import Reading, Table, refuse_kind
 from rankfair.input.arrays import Floats
 from rankfair.input.errors import (
     InputError,
@@ -23,7 +23,6 @@ from rankfair.input.errors import (
     counted,
     listed,
     quoted,
-    refuse,
 )
 from rankfair.input.frames import FIT_MORE
 
@@ -88,11 +87,6 @@ class ModelColumns:
             reason = "has no column left to predict from"
             cure = "Name fewer columns in --drop, or some in --feature."
             raise TableError(reason, cure, source=table.source)
-        problems = gaps(table, (*roles.numbers, *roles.tasks))
-        for name in names:  # no model needs it yet: it may be left out
-            cure = f"leave the column out with --drop {shlex.quote(name)}, or drop such"
-            problems += gaps(table, [name], f"{cure} rows with --drop-missing.")
-        refuse(problems, table.source)
         categories = {}
         dates = [name for name in names if looks_like_dates(table[name])]
         for name in names:
@@ -139,9 +133,8 @@ class ModelColumns:
         """Return the rows of a table as the estimator takes them, a polars frame.
 
         A category that was not learnt has 0 in all columns, as the reference has; the
-        text counts such rows.  Missing cells are refused.
+        text counts such rows.
         """
-        refuse_gaps(table, (*self.tasks, *self.columns))
         for name in (*self.cut, *self.columns):
             refuse_kind(table, name, text=name in (*self.categories, *self.dates))
         found: dict[str, NDArray[Any]] = {}

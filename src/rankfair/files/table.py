@@ -15,11 +15,9 @@ from numpy.typing import NDArray
 from rankfair.input.errors import (
     InputError,
     TableError,
-    counted,
     listed,
     nearest,
     quoted,
-    refuse,
     shown,
 )
 
@@ -279,33 +277,6 @@ def check_header(
         if first < place:
             reason = f"columns {first + 1} and {place + 1} have the same name"
             raise TableError(reason, "Rename one of them.", name, line)
-
-
-def gaps(
-    table: Table,
-    names: Sequence[str],
-    cure: str = "or leave such rows out with --drop-missing.",
-) -> list[TableError]:
-    """Return the columns with empty cells, and where the first one is."""
-    found = []
-    for name in dict.fromkeys(names):
-        gone = table.missing(name)
-        count = int(gone.sum())
-        if not count:
-            continue
-        cells = counted(count, "cell is", "cells are")
-        rows = counted(table.n_rows, "row")
-        which, them = ("it", "it") if count == 1 else ("the first", "them")
-        reason = f"{cells} empty in {rows}; this line has {which}"
-        line = table.line(int(gone.argmax()))
-        how = f"Fill {them}, {cure}"
-        found.append(TableError(reason, how, name, line, table.source))
-    return found
-
-
-def refuse_gaps(table: Table, names: Sequence[str]) -> None:
-    """Raise if a cell of some columns is empty; all columns are named at once."""
-    refuse(gaps(table, names), table.source)
 
 
 def refuse_kind(table: Table, name: str, text: bool) -> None:

@@ -244,11 +244,6 @@ class FileError(InputError):
 class TableError(FileError):
     """A table that cannot be read or written without a guess."""
 
-    @property
-    def parts(self) -> Sequence[TableError]:
-        """All problems, one by one."""
-        return [self]
-
 
 class TableProblemsError(TableError):
     """Several things that are wrong with one table, a line each.
@@ -265,23 +260,19 @@ class TableProblemsError(TableError):
     def __init__(
         self, problems: Sequence[TableError], source: str = "", most: int = 10
     ):
-        found = sorted(problems, key=lambda each: each.line or 0)
-        super().__init__(f"has {len(found)} problems", source=source)
-        self._problems, self.most = found, most
+        super().__init__(f"has {len(problems)} problems", source=source)
+        self.parts = sorted(problems, key=lambda it: (str(it.argument), it.line or 0))
+        self.most = most
         self.args = problems, source, most
-
-    @property
-    def parts(self) -> Sequence[TableError]:
-        """All problems, one by one."""
-        return self._problems
 
     def render(self, spell: Callable[[Argument], str] = str) -> str:
         """Return the first problems, a line each, and how many more there are."""
-        more = len(self._problems) - self.most
+        more = len(self.parts) - self.most
         head = f"{printable(str(self.argument)) or 'The table'} {self.expected}"
         said = [head + (f"; the first {self.most}:" if more > 0 else ":")]
-        for each in self._problems[: self.most]:
-            each.argument = ""  # the file is named above
+        for each in self.parts[: self.most]:
+            if each.argument == self.argument:  # the file is named above
+                each.argument = ""
             said.append(f"- {each.render(spell)}")
         return "\n".join([*said, f"- and {more} more."] if more > 0 else said)
 
