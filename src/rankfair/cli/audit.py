@@ -37,7 +37,12 @@ from rankfair.cli.screen import (
     table_of,
 )
 from rankfair.cli.table_audit import as_text, audit_table, groups_of, many_groups
-from rankfair.files.columns import Roles, column_or_none, refuse_taken
+from rankfair.files.columns import (
+    Roles,
+    column_or_none,
+    looks_like_identifier,
+    refuse_taken,
+)
 from rankfair.files.read import load
 from rankfair.files.table import Table
 from rankfair.files.write import write_table
@@ -109,7 +114,7 @@ def audit_files(asked: AuditCommand, on_step: OnStep) -> Audited:
     roles = replace(roles, features=read)
     on_step("reading", 1, 2)  # how many comparisons follow is not known yet
     if asked.model is None:
-        table = load(asked.files, roles, asked.reading(), only_used=True)
+        table = load(asked.files, roles, asked.reading(), only_used=not asked.raises)
     else:
         table, roles, reference = _predicted(asked, roles, asked.model)
         asked = replace(asked, reference=asked.reference or reference or None)
@@ -124,8 +129,7 @@ def audit_files(asked: AuditCommand, on_step: OnStep) -> Audited:
         **{name: getattr(asked, name) for name in SETTINGS},
     )
     if asked.raises is not None:
-        rows = Table(_raises(found, table.lines), dialect=table.dialect)
-        write_table(rows, asked.raises)
+        write_table(_raises(found, table, roles), asked.raises)
     written = tuple(filter(None, [asked.raises]))
     sizes = {each.name: len(each.groups) for each in found.sensitive_features}
     own = {name: n for name, n in sizes.items() if name in roles.sensitive}
@@ -133,14 +137,21 @@ def audit_files(asked: AuditCommand, on_step: OnStep) -> Audited:
     return Audited(audit=found, notes=notes, dialect=table.dialect, written=written)
 
 
-def _raises(found: Audit, lines: Any) -> dict[str, Any]:
-    """Return a row for each raise of the smallest cost, with its line in the file."""
+def _raises(found: Audit, table: Table, roles: Roles) -> Table:
+    """Return a row for each raise of the smallest cost, with its line in the file.
+
+    Identifiers that the file has stand in front.
+    """
     least = max((r.close_to for r in found.remedies), default=0.0)
     columns = raises_columns([r for r in found.remedies if r.close_to == least])
-    named = {name: column_of(values) for name, values in columns.items()}
-    if lines is not None:
-        named["line"] = lines[np.array(columns["row"], np.intp) - 1]
-    return named
+    rows = np.array(columns["row"], np.intp) - 1
+    unused = (name for name in table.names if name not in roles.named)
+    codes = [name for name in unused if looks_like_identifier(table[name])]
+    named = {name: table[name][rows] for name in codes}
+    named |= {name: column_of(values) for name, values in columns.items()}
+    if table.lines is not None:
+        named["line"] = table.lines[rows]
+    return Table(named, dialect=table.dialect)
 
 
 def _predicted(
