@@ -6,8 +6,7 @@ import math
 import re
 import shlex
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import cached_property
 from typing import Any
@@ -16,7 +15,16 @@ from unicodedata import category
 import numpy as np
 from numpy.typing import NDArray
 
-from rankfair.files.table import LOST, PLAIN, SPACES, Lines, Reading, distinct
+from rankfair.files.table import (
+    LOST,
+    PLAIN,
+    SPACES,
+    Lines,
+    ReadColumn,
+    Reading,
+    as_text,
+    distinct,
+)
 from rankfair.input.arrays import Floats
 from rankfair.input.errors import TableError, quoted
 from rankfair.input.frames import EXACT
@@ -32,33 +40,21 @@ _GROUPED = re.compile(
 )
 
 
-@dataclass(frozen=True)
-class ReadNumbers:
-    """A column that may be numbers, as it was read.
+def read_cells(cells: Any, reading: Reading, name: str, lines: Lines) -> ReadColumn:
+    """Return the cells of a column as numbers or, with the reason, as text.
 
-    Attributes
-    ----------
-    values : ndarray of shape (n_rows,) or None
-        The numbers, NaN where cells are empty; None if it is text.
-    note : str
-        How numbers were read, or what made the column text.
-    problems : sequence of TableError
-        What has to be numbers and is not.  In any column also numbers that are written
-        as the settings do not expect, or do not fit into a float.
+    What has to be numbers and is not is a problem.  In any column it is one if numbers
+    are written as the settings do not expect, or do not fit into a float.
     """
-
-    values: Floats | None
-    note: str = ""
-    problems: Sequence[TableError] = ()
-
-
-def as_numbers(cells: Any, reading: Reading, name: str, lines: Lines) -> ReadNumbers:
-    """Return the cells of a column as numbers, or why they are none."""
-    if not isinstance(cells, list) and reading.thousands is None:
+    found = ReadColumn(None)
+    if name not in reading.text:
         quick = _quick(cells, reading)
         if quick is not None:
-            return ReadNumbers(quick)
-    return _NumberCells(*distinct(cells), reading, name, lines).read()
+            return ReadColumn(quick)
+        found = _NumberCells(*distinct(cells), reading, name, lines).read()
+    if found.values is not None:
+        return found
+    return replace(found, values=as_text(cells, reading.missing, reading.trim))
 
 
 def _quick(cells: Any, reading: Reading) -> Floats | None:
@@ -66,6 +62,8 @@ def _quick(cells: Any, reading: Reading) -> Floats | None:
 
     Polars reads as a number what `Reading.pattern` does, and infinity and "nan".
     """
+    if isinstance(cells, list) or reading.thousands is not None:
+        return None
     import polars as pl
 
     if reading.missing:
@@ -138,13 +136,13 @@ class _NumberCells:
                 found[cell] = bare.replace(self.reading.decimal, ".")
         return found
 
-    def read(self) -> ReadNumbers:
+    def read(self) -> ReadColumn:
         """Return the numbers with a note on their sign, or why there are none."""
         odd = [cell for cell in self.known if cell not in self.plain]
         if odd and not self.asked and not self._would_be(odd[0]):
-            return ReadNumbers(None, self._why(odd[0]))
+            return ReadColumn(None, self._why(odd[0]))
         if odd:
-            return ReadNumbers(None, problems=self._problems(odd))
+            return ReadColumn(None, problems=self._problems(odd))
         values = {cell: float(text) for cell, text in self.plain.items()}
         problems, note = [], ""
         for cell, value in values.items():
@@ -161,7 +159,7 @@ class _NumberCells:
             elif _ZERO_FIRST.match(plain) and not self.asked:
                 note = note or self._as_text(cell, "begins with 0, as codes do")
         if problems or note:
-            return ReadNumbers(None, note, problems)
+            return ReadColumn(None, note, problems)
         if self.sign:
             cell, number = next(iter(self.plain.items()))
             note = (
@@ -169,7 +167,7 @@ class _NumberCells:
                 f"all its cells have: {quoted(cell)} as {number}."
             )
         found = np.array([values.get(cell, np.nan) for cell in self.bare], float)
-        return ReadNumbers(found[self.codes], note)
+        return ReadColumn(found[self.codes], note)
 
     def _would_be(self, cell: str) -> bool:
         """Tell whether all cells would be numbers with the flags for this one."""

@@ -14,7 +14,7 @@ from rankfair.files.archive import demand
 from rankfair.files.codec import fits
 from rankfair.files.columns import Roles, days_of, looks_like_dates
 from rankfair.files.model_files import model_and_extra
-from rankfair.files.table import Reading, Table, refuse_kind
+from rankfair.files.table import Reading, Table
 from rankfair.input.arrays import Floats
 from rankfair.input.errors import (
     InputError,
@@ -136,7 +136,9 @@ class ModelColumns:
         text counts such rows.
         """
         for name in (*self.cut, *self.columns):
-            refuse_kind(table, name, text=name in (*self.categories, *self.dates))
+            _refuse_other_kind(
+                table, name, name in self.categories or name in self.dates
+            )
         found: dict[str, NDArray[Any]] = {}
         said = []
         for name in self.columns:
@@ -218,3 +220,14 @@ class ModelColumns:
         )
         text = tuple(dict.fromkeys((*reading.text, *self.categories, *self.dates)))
         return roles, replace(reading, text=text)
+
+
+def _refuse_other_kind(table: Table, name: str, was_text: bool) -> None:
+    """Raise if a column is text and was numbers in training, or the other way round."""
+    is_text = table.is_text(name)
+    if is_text != was_text:
+        cure = f"Read it as text with --text {shlex.quote(name)}."
+        kinds = ("text", "numbers") if is_text else ("numbers", "text")
+        reason = "holds {}, but held {} when the model was fitted".format(*kinds)
+        cure = table.why_text.get(name, "") if is_text else cure
+        raise TableError(reason, cure, name, source=table.source)

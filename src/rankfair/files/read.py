@@ -6,20 +6,19 @@ import os
 import shlex
 import sys
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rankfair.files.cells import ReadNumbers, as_numbers
+from rankfair.files.cells import read_cells
 from rankfair.files.columns import Roles, label_notes, refuse_taken, without_identifiers
 from rankfair.files.csv import Sheet, cut, split
 from rankfair.files.parquet import read_parquet
-from rankfair.files.table import Dialect, Reading, Table, as_text
+from rankfair.files.table import Dialect, ReadColumn, Reading, Table
 from rankfair.files.workbook import is_workbook, read_rows
 from rankfair.input.disk import read_up_to, real, visible
 from rankfair.input.errors import InputError, TableError, counted, quoted, refuse, shown
@@ -138,52 +137,62 @@ def _opened(
         raise InputError("sheet", of, f"{shown(name)}, which is none")
     try:
         if raw.startswith(b"PAR1"):
-            return replace(read_parquet(raw, reading, roles), source=name), []
-        if book:
+            table, problems = _of_columns(read_parquet(raw, reading), reading, roles)
+        elif book:
             rows, others = read_rows(raw, reading)
             sheet = cut(iter(rows), ",", reading)
+            table, problems = _of_sheet(sheet, reading, roles, name)
         else:
-            sheet = split(raw, reading)
-        table, problems = _of_cells(sheet, reading, roles, name)
+            table, problems = _of_sheet(split(raw, reading), reading, roles, name)
     except TableError as error:  # another sheet may be what is meant
         cure = f"{error.cure}." if str(error.cure)[-1:].isalnum() else str(error.cure)
         error.argument, error.cure = name, f"{cure} {others}".strip()
         raise
-    notes = tuple(filter(None, [others]))
+    notes = [others] if others else []
     problems += [TableError(note.removesuffix(".")) for note in notes if problems]
     for each in problems:
         each.argument = name
-    return replace(table, notes=(*notes, *table.notes)), problems
+    return replace(table, source=name, notes=(*notes, *table.notes)), problems
 
 
-def _of_cells(
+def _of_sheet(
     sheet: Sheet, reading: Reading, roles: Roles, source: str
 ) -> tuple[Table, list[TableError]]:
-    """Return the columns of a sheet, each as what it is, and all that is wrong."""
+    """Return a table of cells, each column as what it is, and all that is wrong."""
     reading.check_names(sheet.names)
-    found: dict[str, Any] = {}
-    why: dict[str, str] = {}
-    notes, problems = list(sheet.notes), list(sheet.problems)
-    for name, cells in zip(sheet.names, sheet.columns, strict=True):
-        if not reading.reads(name):
-            continue
-        column = ReadNumbers(None)
-        if name not in reading.text:
-            column = as_numbers(cells, reading, name, sheet.lines)
-        found[name] = column.values
-        if column.values is None:
-            found[name] = as_text(cells, reading.missing, reading.trim)
-            why |= {name: column.note} if column.note else {}
-        if name in reading.numbers or roles.uses(name):
-            problems += column.problems
-        notes += [column.note] if column.note and roles.uses(name) else []
+    columns = {
+        name: read_cells(cells, reading, name, sheet.lines)
+        for name, cells in zip(sheet.names, sheet.columns, strict=True)
+        if reading.reads(name)
+    }
+    table, problems = _of_columns(columns, reading, roles)
+    dialect = Dialect(sheet.delimiter, reading.decimal)
+    notes = [*sheet.notes, *table.notes]
     if not sheet.whole:
         notes.append(
             f"{source}, line {sheet.lines[-1]}: the last line has no line end. Was the "
             f"file cut? Its last cell is read as {quoted(sheet.columns[-1][-1])}."
         )
-    dialect = Dialect(sheet.delimiter, reading.decimal)
-    return Table(found, source, tuple(notes), why, sheet.lines, dialect), problems
+    table = replace(table, notes=tuple(notes), lines=sheet.lines, dialect=dialect)
+    return table, [*sheet.problems, *problems]
+
+
+def _of_columns(
+    columns: Mapping[str, ReadColumn], reading: Reading, roles: Roles
+) -> tuple[Table, list[TableError]]:
+    """Return a table, and what is wrong with columns that have a use."""
+    found, why, notes, problems = {}, {}, [], list[TableError]()
+    for name, column in columns.items():
+        note, used = column.note, name in reading.numbers or roles.uses(name)
+        problems += column.problems if used else []
+        if column.values is not None:
+            found[name] = column.values
+            why |= {name: note} if note and column.values.dtype.kind == "O" else {}
+        elif not used:
+            left = f"Left out column {quoted(name)}, which"
+            notes.append(f"{left} {column.problems[0].expected}.")
+        notes += [note] if note and used else []
+    return Table(found, notes=tuple(notes), why_text=why), problems
 
 
 def read_bytes(

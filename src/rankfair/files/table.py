@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from importlib import import_module
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -102,6 +102,26 @@ class Dialect:
     decimal: str = "."
 
 
+@dataclass(frozen=True)
+class ReadColumn:
+    """A column of a file as it was read.
+
+    Attributes
+    ----------
+    values : ndarray of shape (n_rows,) or None
+        Numbers, NaN where cells are empty, or text, None where they are; None if it
+        cannot be read.
+    note : str
+        How numbers were read, or why what looks like numbers is text.
+    problems : sequence of TableError
+        What is wrong with it.
+    """
+
+    values: NDArray[Any] | None
+    note: str = ""
+    problems: Sequence[TableError] = ()
+
+
 @dataclass(frozen=True, eq=False)
 class Table:
     """Columns by name, all of one length.
@@ -150,7 +170,7 @@ class Table:
         return len(next(iter(self.columns.values()), ()))
 
     def __getitem__(self, name: str) -> NDArray[Any]:
-        self.check_names([name])
+        check_names([name], self.names, self.source or "the table")
         return self.columns[name]
 
     def is_text(self, name: str) -> bool:
@@ -177,10 +197,6 @@ class Table:
         """Return the line of the file at which a row starts."""
         return None if self.lines is None else int(self.lines[row])
 
-    def check_names(self, wanted: Sequence[str]) -> None:
-        """Raise if one of the names is no column."""
-        check_names(wanted, self.names, self.source or "the table")
-
     def take(self, rows: NDArray[Any]) -> Table:
         """Return some rows, by a mask or by positions."""
         return replace(
@@ -195,8 +211,7 @@ class Table:
 
     def select(self, names: Sequence[str]) -> Table:
         """Return some columns, in the order given."""
-        self.check_names(names)
-        return replace(self, columns={name: self.columns[name] for name in names})
+        return replace(self, columns={name: self[name] for name in names})
 
     def to_frame(self) -> Any:
         """Return a polars frame, text as String."""
@@ -279,13 +294,10 @@ def check_header(
             raise TableError(reason, "Rename one of them.", name, line)
 
 
-def refuse_kind(table: Table, name: str, text: bool) -> None:
-    """Raise if a column is text and was numbers in training, or the other way round."""
-    if table.is_text(name) and not text:
-        reason = "holds text, but held numbers when the model was fitted"
-        cure = table.why_text.get(name, "")
-        raise TableError(reason, cure, name, source=table.source)
-    if text and not table.is_text(name):
-        reason = "holds numbers, but held text when the model was fitted"
-        cure = f"Read it as text with --text {shlex.quote(name)}."
-        raise TableError(reason, cure, name, source=table.source)
+def library(name: str, what: str) -> Any:
+    """Return a library, or say what needs it."""
+    try:
+        return import_module(name)
+    except ImportError as error:
+        reason = f"{what}, which needs {name}"
+        raise TableError(reason, 'pip install "rankfair[cli]"') from error
