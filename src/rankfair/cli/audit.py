@@ -162,7 +162,7 @@ def _predicted(
     Beside them roles, with the tasks of the model unless others are named, and the
     groups that others were compared with when it was fitted.
     """
-    from rankfair.files.codec import fits
+    from rankfair.files.archive import fits
     from rankfair.files.encoding import ModelColumns  # it imports all estimators
     from rankfair.files.model_files import describe_model
 

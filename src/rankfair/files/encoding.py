@@ -10,8 +10,7 @@ from typing import Any, get_type_hints
 import numpy as np
 from numpy.typing import NDArray
 
-from rankfair.files.archive import demand
-from rankfair.files.codec import fits
+from rankfair.files.archive import demand, fits
 from rankfair.files.columns import Roles, days_of, looks_like_dates
 from rankfair.files.model_files import model_and_extra
 from rankfair.files.table import Reading, Table

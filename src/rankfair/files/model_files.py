@@ -16,8 +16,18 @@ from rankfair import __version__
 from rankfair.estimators.base import TaskRegressor
 from rankfair.estimators.linear import MultiTaskRegressor, RankFairRegressor
 from rankfair.estimators.outcome import TradeOff, TradeOffRow
-from rankfair.files.archive import demand, distrusted, pack, unpack, write_model
-from rankfair.files.codec import Encoder, as_json, by_kind, decode, fits
+from rankfair.files.archive import (
+    Encoder,
+    as_json,
+    by_kind,
+    decode,
+    demand,
+    distrusted,
+    fits,
+    pack,
+    unpack,
+    write_model,
+)
 from rankfair.input.arrays import Floats
 from rankfair.input.disk import read_up_to
 from rankfair.input.errors import ModelFileError

@@ -181,7 +181,8 @@ def _of_columns(
     columns: Mapping[str, ReadColumn], reading: Reading, roles: Roles
 ) -> tuple[Table, list[TableError]]:
     """Return a table, and what is wrong with columns that have a use."""
-    found, why, notes, problems = {}, {}, [], list[TableError]()
+    found, notes, problems = {}, list[str](), list[TableError]()
+    why: dict[str, str] = {}
     for name, column in columns.items():
         note, used = column.note, name in reading.numbers or roles.uses(name)
         problems += column.problems if used else []
