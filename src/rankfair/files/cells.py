@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 import re
 import shlex
-from collections import Counter
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import cached_property
+from statistics import mode
 from typing import Any
 from unicodedata import category
 
@@ -23,11 +23,10 @@ from rankfair.files.table import (
     ReadColumn,
     Reading,
     as_text,
-    distinct,
 )
 from rankfair.input.arrays import Floats
 from rankfair.input.errors import TableError, quoted
-from rankfair.input.frames import EXACT
+from rankfair.input.frames import EXACT, distinct
 
 _ZERO_FIRST = re.compile(r"^[+-]?0[0-9]")
 _NOT_ZERO = re.compile(r"^[^eE]*[1-9]")  # a digit before the exponent
@@ -121,9 +120,7 @@ class _NumberCells:
     @cached_property
     def sign(self) -> str:
         """The currency or percent sign of most known cells, which all have to have."""
-        signs = Counter(_signed(cell)[0] for cell in self.known)
-        most = next(iter(signs.most_common(1)), ("", 0))
-        return most[0] if 2 * most[1] > len(self.known) else ""
+        return mode([_signed(cell)[0] for cell in self.known] or [""])
 
     @cached_property
     def plain(self) -> dict[str, str]:

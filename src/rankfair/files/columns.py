@@ -14,7 +14,7 @@ from unicodedata import category, normalize
 import numpy as np
 from numpy.typing import NDArray
 
-from rankfair.files.table import Table, distinct
+from rankfair.files.table import Table
 from rankfair.input.arrays import Floats
 from rankfair.input.errors import (
     Argument,
@@ -24,6 +24,7 @@ from rankfair.input.errors import (
     quoted,
     shown,
 )
+from rankfair.input.frames import distinct
 
 _NUMBERED = re.compile(r"([^\d.,]*?)([0-9]{1,30})")  # digits after the same letters
 _DATE = re.compile(

@@ -20,6 +20,7 @@ from rankfair.input.errors import (
     quoted,
     shown,
 )
+from rankfair.input.frames import distinct
 
 Lines: TypeAlias = NDArray[np.int64]
 LOST = "has more digits than a number keeps (above 2^53)"
@@ -221,30 +222,6 @@ class Table:
         for name in filter(self.is_text, self.names):
             columns[name] = pl.Series(name, columns[name].tolist(), pl.String)
         return pl.DataFrame(columns)
-
-
-def distinct(cells: Any) -> tuple[list[str], NDArray[Any]]:
-    """Return the different cells in their order, and which of them each row has.
-
-    Cells are a list, or a polars Series: where many rows share few cells, none of
-    these becomes a Python object more than once.
-
-    Examples
-    --------
-    >>> distinct(["b", "a", "b"])
-    (['b', 'a'], array([0, 1, 0]))
-    """
-    if not isinstance(cells, list):
-        import polars as pl
-
-        kinds = cells.unique(maintain_order=True)
-        if 2 * len(kinds) < len(cells):
-            codes = cells.cast(pl.Enum(kinds)).to_physical()
-            return kinds.to_list(), codes.to_numpy()
-        cells = cells.to_list()
-    places: dict[str, int] = {}
-    found = [places.setdefault(cell, len(places)) for cell in cells]
-    return list(places), np.array(found, np.intp)
 
 
 def as_text(
