@@ -12,11 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from file_checks import check_model
-from rankfair import (
-    MultiTaskRegressor,
-    describe_model,
-    load_model,
-)
+from rankfair import MultiTaskRegressor, describe_model, load_model
 from rankfair.cli.describe import card_of, words_of
 from rankfair.files.archive import DIGEST, META, pack, signed, unpack
 from rankfair.files.model_files import describe_bytes, model_bytes, model_of

@@ -9,13 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rankfair.cli.errors import echo_json
-from rankfair.input.errors import (
-    Argument,
-    InputError,
-    clipped,
-    printable,
-    shown,
-)
+from rankfair.input.errors import Argument, InputError, clipped, printable, shown
 
 ANY = st.text(st.characters())
 

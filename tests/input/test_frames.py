@@ -4,11 +4,7 @@ import polars as pl
 import pytest
 from scipy.sparse import csr_array
 
-from rankfair.input.frames import (
-    open_table,
-    read_target,
-    read_weights,
-)
+from rankfair.input.frames import open_table, read_target, read_weights
 from refusals import sentence
 
 # Tables

@@ -12,14 +12,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from rankfair.input.errors import (
-    InputError,
-    TableError,
-    listed,
-    nearest,
-    quoted,
-    shown,
-)
+from rankfair.input.errors import InputError, TableError, listed, nearest, quoted, shown
 from rankfair.input.frames import distinct
 
 Lines: TypeAlias = NDArray[np.int64]

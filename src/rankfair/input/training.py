@@ -15,12 +15,7 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import validate_data
 
 from rankfair.input.arrays import Bools, Codes, Column, Floats
-from rankfair.input.errors import (
-    Argument,
-    InputError,
-    listed,
-    shown,
-)
+from rankfair.input.errors import Argument, InputError, listed, shown
 from rankfair.input.frames import (
     InputTable,
     column_numbers,
@@ -83,7 +78,8 @@ class GroupEncoder:
             return cls(column, groups.name, groups.labels, sizes[1:] / sizes.sum())
         numbers = column_numbers(values, groups.name)
         known = ~np.isnan(numbers)
-        mean = np.average(numbers[known], weights=_of(weights, known))
+        mass = None if weights is None else weights[known]
+        mean = np.average(numbers[known], weights=mass)
         return cls(column, groups.name, None, np.array([mean]))
 
     @property
@@ -261,10 +257,6 @@ class TrainingRows:
         )
 
 
-def _of(values: NDArray[Any] | None, rows: NDArray[Any]) -> NDArray[Any] | None:
-    return None if values is None else values[rows]
-
-
 def is_pair(attributes: Sequence[SensitiveGroups]) -> bool:
     """Tell whether these are but two groups, known for all rows, or none at all."""
     return len(attributes) < 2 and all(
@@ -412,12 +404,11 @@ def read_predictors(
         own = [j for j in at if j not in protected]
         parts, end = [([at[j] for j in own], table.numbers(own))], len(at)
         for each in layout.protected:
-            j = each.column
+            j, width = each.column, len(each.names)
             numbers = each.labels is None
             known = column_numbers(table.column(j), "X") if numbers else of_columns[j]
-            start = end if each.apart else at[j]
-            end += len(each.names) if each.apart else 0
-            places = [*range(start, start + len(each.names))]
+            places = [*range(end, end + width)] if each.apart else [at[j]]
+            end += width if each.apart else 0
             parts.append((places, each.columns_of(known)))
         if issparse(parts[0][1]):
             order = np.argsort([place for places, _ in parts for place in places])
