@@ -149,7 +149,7 @@ def _opened(
         error.argument, error.cure = name, f"{cure} {others}".strip()
         raise
     notes = [others] if others else []
-    problems += [TableError(note.removesuffix(".")) for note in notes if problems]
+    problems += [TableError(note) for note in notes if problems]
     for each in problems:
         each.argument = name
     return replace(table, source=name, notes=(*notes, *table.notes)), problems
@@ -259,7 +259,7 @@ def load(
         problems += [gap for part in parts for gap in _gaps(part, roles, reading)]
     if problems:
         notes = (note for part in parts for note in label_notes(part, roles))
-        problems += [TableError(it.removesuffix(".")) for it in dict.fromkeys(notes)]
+        problems += [TableError(it) for it in dict.fromkeys(notes)]
     refuse(problems, parts[0].source if len(parts) == 1 else "")
     (table,) = parts
     if reading.drop_missing:
