@@ -183,8 +183,8 @@ def days_of(table: Table, name: str) -> Floats:
             reason = f"holds {quoted(cell)}, from which no day can be told"
             cure = "Write dates as 2024-01-31, the year first."
             raise TableError(reason, cure, name, source=table.source) from None
-        days.append(day.toordinal() - date(1970, 1, 1).toordinal())
-    return np.asarray(np.array(days)[codes], float)
+        days.append(day)
+    return np.array(days, "M8[D]").astype(float)[codes]
 
 
 def _as_cell(cell: Any) -> str:

@@ -12,7 +12,6 @@ from itertools import chain
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rankfair.files.cells import read_cells
 from rankfair.files.columns import Roles, label_notes, refuse_taken, without_identifiers
@@ -342,34 +341,23 @@ def _refuse_other_columns(first: Table, other: Table, roles: Roles) -> None:
 def _gaps(table: Table, roles: Roles, reading: Reading) -> list[TableError]:
     """Return the columns with an empty cell where one matters, and the first cells."""
     labels = (*roles.numbers, *roles.tasks)
-    gone = {
-        name: table.missing(name)
-        for name in dict.fromkeys((*labels, *roles.predictors(table.names)))
-    }
-    gone = {name: cells for name, cells in gone.items() if cells.any()}
+    used = dict.fromkeys((*labels, *roles.predictors(table.names)))
+    gone = {name: cells for name in used if (cells := table.missing(name)).any()}
     if gone:  # what no model is to be predicted from may have gaps
         _, roles = without_identifiers(table, roles, reading.numbers)
-    return [
-        _gap(table, name, cells, name not in labels and roles.features is None)
-        for name, cells in gone.items()
-        if name not in roles.drop
-    ]
-
-
-def _gap(
-    table: Table, name: str, gone: NDArray[np.bool_], optional: bool
-) -> TableError:
-    """Return what is to be said of the empty cells of a column."""
-    count = int(gone.sum())
-    which, them = ("it", "it") if count == 1 else ("the first", "them")
-    cells = counted(count, "cell is", "cells are")
-    reason = f"{cells} empty in {counted(table.n_rows, 'row')}; this line has {which}"
-    cure = f"Fill {them}, or leave such rows out with --drop-missing."
-    if optional:
-        out = f"leave the column out with --drop {shlex.quote(name)}"
-        cure = f"Fill {them}, {out}, or drop such rows with --drop-missing."
-    line = table.line(int(gone.argmax()))
-    return TableError(reason, cure, name, line, table.source)
+    found = []
+    for name in (name for name in gone if name not in roles.drop):
+        count, line = int(gone[name].sum()), table.line(int(gone[name].argmax()))
+        which, them = ("it", "it") if count == 1 else ("the first", "them")
+        cells = f"{counted(count, 'cell is', 'cells are')} empty"
+        rows = f"{counted(table.n_rows, 'row')}; this line has {which}"
+        cure = "or leave such rows out with --drop-missing."
+        if name not in labels and roles.features is None:
+            out = f"leave the column out with --drop {shlex.quote(name)}"
+            cure = f"{out}, or drop such rows with --drop-missing."
+        reason, cure = f"{cells} in {rows}", f"Fill {them}, {cure}"
+        found.append(TableError(reason, cure, name, line, table.source))
+    return found
 
 
 def _whole_rows(table: Table, roles: Roles) -> Table:

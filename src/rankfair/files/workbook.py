@@ -6,6 +6,7 @@ import io
 import re
 import warnings
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from datetime import datetime
 from itertools import zip_longest
 from typing import Any, TypeAlias
@@ -22,13 +23,10 @@ MOST_ROWS = (1 << 20) - 1
 
 def is_workbook(raw: bytes) -> bool:
     """Tell whether this is a workbook of Excel since 2007."""
-    if not raw.startswith(b"PK\x03\x04"):
-        return False
-    try:
-        with ZipFile(io.BytesIO(raw)) as archive:
-            return "xl/workbook.xml" in archive.namelist()
-    except (BadZipFile, NotImplementedError):
-        return False
+    if raw.startswith(b"PK\x03\x04"):
+        with suppress(BadZipFile, NotImplementedError), ZipFile(io.BytesIO(raw)) as it:
+            return "xl/workbook.xml" in it.namelist()
+    return False
 
 
 def read_rows(raw: bytes, reading: Reading) -> tuple[list[Row], str]:
