@@ -141,11 +141,9 @@ class ModelColumns:
         found: dict[str, NDArray[Any]] = {}
         said = []
         for name in self.columns:
-            if name in self.dates:
-                found[name] = days_of(table, name)
-                continue
             if name not in self.categories:
-                found[name] = np.asarray(table[name], float)
+                days = name in self.dates
+                found[name] = days_of(table, name) if days else table[name]
                 continue
             learnt = self.categories[name]
             index = {label: code for code, label in enumerate(learnt)}
