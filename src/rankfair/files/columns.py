@@ -184,7 +184,7 @@ def days_of(table: Table, name: str) -> Floats:
             cure = "Write dates as 2024-01-31, the year first."
             raise TableError(reason, cure, name, source=table.source) from None
         days.append(day)
-    return np.array(days, "M8[D]").astype(float)[codes]
+    return np.asarray(np.array(days, "M8[D]")[codes], np.float64)
 
 
 def _as_cell(cell: Any) -> str:
