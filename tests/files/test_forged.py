@@ -150,7 +150,12 @@ FORGERIES = [
     ("protected", ("fitted", "tasks_"), GONE, "lacks tasks_"),
     ("protected", ("fitted", "status_"), 3, "status_"),
     ("protected", ("fitted", "tasks_"), {"$objects": ["p", "q"]}, "tasks_ are not"),
-    ("protected", ("fitted", "predictors_"), {"$objects": []}, "predictors_ are not"),
+    (
+        "protected",
+        ("fitted", "predictors_"),
+        {"$objects": ["p"]},
+        "predictors_ are not",
+    ),
     ("protected", ("params", "epsilon"), -1.0, "a setting of it is unsound"),
     ("line", LINE[:2], 3, "_trade_off is of another type"),
     ("line", (*LINE, "table"), None, "no table"),
