@@ -195,7 +195,8 @@ def _as_cell(cell: Any) -> str:
 def label_notes(table: Table, roles: Roles) -> list[str]:
     """Say which groups may mean "not known", and which labels look alike."""
     unknown, near = [], []
-    for name in (*roles.sensitive, *roles.tasks):
+    read = (name for name in (*roles.sensitive, *roles.tasks) if name in table.columns)
+    for name in read:
         labels = set(table[name].tolist()) - {None} if table.is_text(name) else set()
         alike: dict[str, list[str]] = {}
         for label in sorted(labels):

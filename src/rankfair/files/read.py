@@ -342,7 +342,8 @@ def _gaps(table: Table, roles: Roles, reading: Reading) -> list[TableError]:
     """Return the columns with an empty cell where one matters, and the first cells."""
     labels = (*roles.numbers, *roles.tasks)
     used = dict.fromkeys((*labels, *roles.predictors(table.names)))
-    gone = {name: cells for name in used if (cells := table.missing(name)).any()}
+    read = [name for name in used if name in table.columns]
+    gone = {name: cells for name in read if (cells := table.missing(name)).any()}
     if gone:  # what no model is to be predicted from may have gaps
         _, roles = without_identifiers(table, roles, reading.numbers)
     found = []
