@@ -351,13 +351,15 @@ def _gaps(table: Table, roles: Roles, reading: Reading) -> list[TableError]:
         count, line = int(gone[name].sum()), table.line(int(gone[name].argmax()))
         which, them = ("it", "it") if count == 1 else ("the first", "them")
         empty = f"{counted(count, 'cell is', 'cells are')} empty"
-        rows = f"{counted(table.n_rows, 'row')}; this line has {which}"
+        where = "" if line is None else f"; this line has {which}"
         cure = "or leave such rows out with --drop-missing."
         if name not in labels and roles.features is None:
             out = f"leave the column out with --drop {shlex.quote(name)}"
             cure = f"{out}, or drop such rows with --drop-missing."
-        reason, cure = f"{empty} in {rows}", f"Fill {them}, {cure}"
-        found.append(TableError(reason, cure, name, line, table.source))
+        reason = f"{empty} in {counted(table.n_rows, 'row')}{where}"
+        found.append(
+            TableError(reason, f"Fill {them}, {cure}", name, line, table.source)
+        )
     return found
 
 
