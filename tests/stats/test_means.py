@@ -82,7 +82,9 @@ def test_shares_at_the_edge():
     assert math.isnan(shares_and_ratio(some, none, groups, 0.95)[2].value)
     assert math.isnan(shares_and_ratio(none, none, groups, 0.95)[2].value)
     same = shares_and_ratio(all_, all_, groups, 0.95)
-    assert same[0].ci_low < same[0].ci_high == 1.0 and not same[2].estimable
+    assert (
+        same[0].ci_low < same[0].ci_high == pytest.approx(1.0) and not same[2].estimable
+    )
     alone = TwoGroups.of(in_a[9:])
     lost = shares_and_ratio(all_[:1], some, alone, 0.95)
     assert not any(e.estimable for e in lost)

@@ -63,7 +63,9 @@ from rankfair.input.training import (
     TrainingRows,
     is_pair,
     read_new,
+    refuse_other_names,
     refuse_unseen_tasks,
+    text_names,
 )
 from rankfair.penalties import PENALTIES
 from rankfair.penalties.base import Penalty
@@ -362,15 +364,11 @@ def new_table(model: Any, X: Any, unused: Sequence[int] | None) -> InputTable:
     """Return new rows with the columns of training; ``unused`` ones may be absent."""
     table = open_table(X)
     known = getattr(model, "feature_names_in_", None)
-    if table.names is not None and known is not None and unused:
-        absent = {*known} - {*table.names}
-        if absent and absent <= {known[j] for j in unused}:
-            left = [name for name in known if name not in absent]
-            names_only = BaseEstimator()
-            vars(names_only).update(feature_names_in_=np.array(left, dtype=object))
-            vars(names_only).update(n_features_in_=len(left))
-            validate_data(names_only, X, reset=False, skip_check_array=True)
-            return InputTable(table.rows, tuple(known))
+    names = text_names(table.rows)
+    if names and known is not None:
+        spare = {known[j] for j in unused or ()} - {*names}
+        refuse_other_names(names, [name for name in known if name not in spare])
+        return InputTable(table.rows, tuple(known))
     validate_data(model, X, reset=False, skip_check_array=True)
     return table
 

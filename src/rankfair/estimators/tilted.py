@@ -25,9 +25,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import _safe_indexing, get_tags
 from sklearn.utils.validation import (
     _check_method_params,
-    _num_samples,
     check_is_fitted,
-    has_fit_parameter,
 )
 
 from rankfair.constraints import refuse_upper
@@ -197,7 +195,7 @@ class EstimatorRefits:
     def model(self, target: Floats, rows: Codes) -> Any:
         """A clone fitted to the target of some rows, with weights if it takes them."""
         weights, name = self.rows.weights, weight_argument(self.template)
-        more = self.passed.of_fit(self.rows.X, target, rows)
+        more = self.passed.of_fit(target, rows)
         if name is not None and weights is not None:
             more[name] = weights[rows]
         return clone(self.template).fit(self._taken(rows), target[rows], **more)
@@ -224,7 +222,7 @@ def seeded(estimator: Any, rng: np.random.Generator) -> Any:
 
 def predictions_of(estimator: Any, X: Any) -> Floats:
     """Return what an estimator predicts as new floats, one a row, all finite."""
-    values, n_rows = np.asarray(estimator.predict(X)), _num_samples(X)
+    values, n_rows = np.asarray(estimator.predict(X)), X.shape[0]
     if values.shape not in ((n_rows,), (n_rows, 1)):
         came = f"shape {values.shape} for {n_rows} rows"
         raise InputError("estimator", "must predict one number a row", came)
@@ -249,17 +247,15 @@ def weight_argument(estimator: Any) -> str | None:
     Of pipelines these are the weights of the last step.  Searches, transformed targets
     and the like hand on what they are given.
     """
-    name = None
+    name, taken = None, signature(estimator.fit).parameters
+    hands_on = any(each.kind is Parameter.VAR_KEYWORD for each in taken.values())
     if isinstance(estimator, Pipeline):
         step, last = estimator.steps[-1]
         inner = weight_argument(last)
         name = None if inner is None else f"{step}__{inner}"
-    elif has_fit_parameter(estimator, WEIGHTS):
+    elif WEIGHTS in taken and not (hands_on and hasattr(estimator, "estimators")):
         name = WEIGHTS
-    elif any(
-        each.kind is Parameter.VAR_KEYWORD
-        for each in signature(estimator.fit).parameters.values()
-    ):
+    elif hands_on:  # scikit-learn 1.6 names the weights of votes and stacks too
         several = dict(getattr(estimator, "estimators", None) or {}).values()
         others = ("estimator", "regressor", "final_estimator")
         inside = [*several, *(getattr(estimator, other, None) for other in others)]
@@ -304,14 +300,15 @@ class FitParams:
         """The target of validation rows, which stands behind that of training."""
         return np.empty(0) if self.validation is None else self.validation.y
 
-    def of_fit(self, X: Any, target: Floats, rows: Codes) -> dict[str, Any]:
+    def of_fit(self, target: Floats, rows: Codes) -> dict[str, Any]:
         """Return the arguments of a fit to some training rows.
 
-        ``target`` is that of all training rows ``X``, and behind them of validation.
+        ``target`` is that of all training rows, and behind them of validation.
         """
-        found = dict(_check_method_params(X, self.values, rows))
+        own, of_validation = np.split(target, [len(target) - len(self.y)])
+        found = dict(_check_method_params(own, self.values, rows))
         if self.validation is not None:
-            found |= self.validation.arguments(target[len(target) - len(self.y) :])
+            found |= self.validation.arguments(of_validation)
         return found
 
 
@@ -342,7 +339,7 @@ def read_fit_params(
         if name not in sets
     }
     if rows.kept is not None:
-        values = _check_method_params(X, values, np.flatnonzero(rows.kept))
+        values = _check_method_params(rows.kept, values, np.flatnonzero(rows.kept))
     if not sets:
         return FitParams(values)
     _refuse_steps(template)
