@@ -330,11 +330,9 @@ def _within_tasks(
     codes, data = rows.pair.grouping.codes, rows.data
     ordered = by_task.among(rows.pair.rows_of(codes[by_task.order]))
     assert data.tasks is not None
-    in_a = np.asarray(codes[ordered.order] == rows.pair.group)
-    of_segment = data.tasks[ordered.order[ordered.segments]]
-    mass = 1.0 if data.weights is None else data.weights[ordered.order]
-    found = WithinTasks.of(ordered, of_segment, mass * in_a, mass * ~in_a)
-    return ordered, in_a, found
+    in_a = np.asarray(codes == rows.pair.group)
+    found = WithinTasks.of(ordered, data.tasks, in_a, data.weights)
+    return ordered, in_a[ordered.order], found
 
 
 def _task_lines(

@@ -172,9 +172,7 @@ def _within_strata(values: Floats, rows: PairRows) -> Estimate:
     score = log_odds(rows.own(rows.data.controls), rows.in_a, rows.weights)
     strata = by_quantiles(score, N_STRATA, rows.weights)
     ordered = Ordered.of(values).by_task(strata)
-    mass, in_a = rows.mass[ordered.order], rows.in_a[ordered.order]
-    codes = strata[ordered.order[ordered.segments]]
-    found = WithinTasks.of(ordered, codes, mass * in_a, mass * ~in_a)
+    found = WithinTasks.of(ordered, strata, rows.in_a, rows.weights)
     auc = pooled(found, rows.to.confidence)
     if rows.groups.needed:
         return Estimate(auc.value, note="tasks are clusters: no interval within strata")

@@ -448,32 +448,23 @@ class TradeOff:
             given = values_to_try("epsilons", epsilons)
             several = {self.with_epsilon(e, "each of epsilons") for e in given}
             asked = sorted(several, key=lambda each: each.epsilon)
-        groups, views, clusters = tuple(map(str, labels)), None, None
+        groups = tuple(map(str, labels))
         place = place_of(reference, groups)
-        n_train, n_held_out = self.n_rows
         if self.by_row is None:
             rows = tuple(self._stored(each, groups, place) for each in asked)
-        else:
-            counted, trained = self.by_row.counted, self.by_row.trained
-            task_labels = tuple(map(str, tasks))
-            held_out = self.by_row.judge(counted, groups, task_labels, place)
-            fitted = self.by_row.judge(trained, groups, task_labels, place)
-            tried = []
-            for each in asked:
-                x, _, inside = self.multiplier(each)
-                m, fit = (it.at(np.array([x])) for it in (counted, trained))
-                tried.append(TriedEpsilon(each.epsilon, m, fit, _status(x, inside)))
-            rows, views = measured(tried, held_out, fitted)
-            clusters = held_out.n_clusters()
-        return Path(
-            rows=rows,
-            n_train=n_train,
-            n_held_out=n_held_out,
-            n_clusters=clusters,
-            groups=groups,
-            left_out=self.left_out,
-            views=views,
+            return Path(rows, *self.n_rows, groups=groups, left_out=self.left_out)
+        counted, trained = self.by_row.counted, self.by_row.trained
+        task_labels = tuple(map(str, tasks))
+        held_out, fitted = (
+            self.by_row.judge(it, groups, task_labels, place)
+            for it in (counted, trained)
         )
+        tried = []
+        for each in asked:
+            x, _, inside = self.multiplier(each)
+            m, fit = (it.at(np.array([x])) for it in (counted, trained))
+            tried.append(TriedEpsilon(each.epsilon, m, fit, _status(x, inside)))
+        return replace(measured(tried, held_out, fitted), left_out=self.left_out)
 
     def _free_gap(self) -> float:
         """The least ε that asks for nothing."""

@@ -71,20 +71,25 @@ class WithinTasks:
 
     @classmethod
     def of(
-        cls, ordered: Ordered, codes: Codes, mass_a: Floats, mass_b: Floats
+        cls, ordered: Ordered, tasks: Codes, in_a: Bools, weights: Floats | None
     ) -> WithinTasks:
         """Count all tasks at once.
 
         Parameters
         ----------
         ordered : Ordered
-            Rows by task and prediction.
-        codes : integer ndarray
-            The task of each segment.
-        mass_a, mass_b : ndarrays of shape (N,)
-            Weights of the rows in that order, 0 for rows of the other group.
+            Rows of both groups by task and prediction: places in the arrays below.
+        tasks : integer ndarray
+            The task of each row.
+        in_a : boolean ndarray
+            Which rows are in group A.
+        weights : ndarray or None
+            The weight of each row.
         """
-        at = ordered.segments
+        at, of_a = ordered.segments, in_a[ordered.order]
+        codes = tasks[ordered.order[at]]
+        mass = np.ones(len(of_a)) if weights is None else weights[ordered.order]
+        mass_a, mass_b = mass * of_a, mass * ~of_a
         sizes = np.diff(at, append=len(mass_a))
         all_a, all_b = np.add.reduceat(mass_a, at), np.add.reduceat(mass_b, at)
         both = (all_a > 0) & (all_b > 0)
