@@ -137,13 +137,12 @@ class PairRows:
 
     def unless_few(self, found: Estimate) -> Estimate:
         """Return an estimate; without an interval if a group is too small."""
-        found, least = found.finite(), self.to.min_group
-        counts = self.groups.a.n, self.groups.b.n
-        for label, n in zip(self.pair.labels, counts, strict=True):
-            if n < least:
-                note = found.note if math.isnan(found.value) else ""
-                return Estimate(found.value, note=note or few_rows(label, n, least))
-        return found
+        found, counts = found.finite(), (self.groups.a.n, self.groups.b.n)
+        few = few_rows(self.pair.labels, counts, self.to.min_group)
+        if not few:
+            return found
+        note = found.note if math.isnan(found.value) else ""
+        return Estimate(found.value, note=note or few)
 
 
 @dataclass(frozen=True)

@@ -349,8 +349,8 @@ def _together(auc: float, way: Difference) -> tuple[float | None, float]:
     a, b, total = way.a, way.b, way.a.variance + way.b.variance
     if not (abs(way.covariance) > ROUNDING * total and a.clusters and b.clusters):
         return None, 1.0
-    both = float(a.clusters.less(b.clusters).variances().sum())
-    apart = float(a.clusters.variances().sum() + b.clusters.variances().sum())
+    both = float(a.clusters.less(b.clusters).variances.sum())
+    apart = float(a.clusters.variances.sum() + b.clusters.variances.sum())
     weight = TASKS.variance / information(auc, way.df + 1.0)
     seen, expected = 1.0 - 2.0 * way.covariance / total, both / apart
     return way.df, float((way.df * seen + weight * expected) / (way.df + weight))

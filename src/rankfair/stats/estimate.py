@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from functools import cached_property
 
 import numpy as np
 from scipy.special import ndtri, stdtr, stdtrit
@@ -257,7 +257,8 @@ class TwoGroups:
         return self.a.weights, self.b.weights
 
 
-class Clusters(NamedTuple):
+@dataclass(frozen=True)
+class Clusters:
     """The parts of clusters in a mean, or in a difference of two; an entry each."""
 
     share: Floats  # of the weight
@@ -276,7 +277,7 @@ class Clusters(NamedTuple):
             self.alike + other.alike,
         )
 
-    @property
+    @cached_property
     def rho(self) -> float:
         """The correlation of rows within a cluster; 1 if it cannot be estimated.
 
@@ -289,8 +290,9 @@ class Clusters(NamedTuple):
         most = whole - float((self.alone / share).sum())
         return float((seen / share).sum()) / most if most > ROUNDING * whole else 1.0
 
+    @cached_property
     def variances(self) -> Floats:
-        """Return the variance of each cluster's sum, ``(1 − ρ) alone + ρ alike²``."""
+        """The variance of each cluster's sum, ``(1 − ρ) alone + ρ alike²``."""
         rho = min(max(self.rho, 0.0), 1.0)
         found: Floats = (1.0 - rho) * self.alone + rho * self.alike**2
         return found if found.any() else self.share**2  # nothing differs
@@ -300,8 +302,7 @@ class Clusters(NamedTuple):
 
         Clusters with variances v count as ``(Σv)² / Σv²``, less one for the mean.
         """
-        v = self.variances()
-        v = v / v.max()
+        v = self.variances / self.variances.max()
         return max(float(v.sum() ** 2 / (v @ v)) - 1.0, 1.0)
 
 
@@ -353,7 +354,7 @@ class MeanVariance:
         found = Clusters(share, sums, more * squares, alone, alike)
         # The largest share limits how many disjoint pairs of clusters there can be.
         variance, units = float(influences @ influences), 1.0 / float(share.max())
-        worth = (spread**2 or 1.0) / float(found.variances().sum())
+        worth = (spread**2 or 1.0) / float(found.variances.sum())
         return cls(influences, share, variance, found.degrees(), units, worth, found)
 
 

@@ -60,7 +60,8 @@ def mann_whitney(
     if few >= SMALL:
         counts = np.bincount(twice_ranks).astype(np.float64)
         auc = (twice_rank_sum / 2 - n_a * (n_a + 1) / 2) / (n_a * n_b)
-        p = float(normal_p(auc, n_a, n_b, float((counts**3 - counts).sum())))
+        ties = float(((counts**2 - 1.0) * counts).sum())
+        p = float(normal_p(auc, n_a, n_b, ties))
         return p, "Mann and Whitney's test, normal law with ties"
     # A and B are mirror images: assign the smaller group.
     total = int(twice_ranks.sum())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
@@ -135,10 +136,10 @@ def _spread(mass: Floats, excess: Floats, at: Codes) -> tuple[Codes, GroupSpread
     whole = np.add.reduceat(mass, at)
     sizes = np.diff(at, append=len(mass))
     share = mass / np.repeat(np.where(whole > 0, whole, 1.0), sizes)
-    left = np.where(share < 1.0, 1.0 - share, 1.0)
+    left, square = np.where(share < 1.0, 1.0 - share, 1.0), share**2
     variance = np.add.reduceat((share * excess / left) ** 2, at)
-    squares = np.add.reduceat(share**2, at)
-    fourth = np.where(squares > 0, np.add.reduceat(share**4, at), 1.0)
+    squares = np.add.reduceat(square, at)
+    fourth = np.where(squares > 0, np.add.reduceat(square**2, at), 1.0)
     # Where one row has all the weight, but for rounding, nothing is known.
     several = (n > 1) & (squares < 1.0 - 2.0 * NOTHING)
     variance = np.where(several, variance * (n - 1) / np.maximum(n, 1), np.nan)
@@ -235,24 +236,23 @@ def task_estimates(
 
 def _notes(found: WithinTasks, min_group: int, labels: tuple[str, str]) -> list[str]:
     """Why a task has no interval; empty where it has."""
-    least = max(min_group, 2)
     variance, apart = found.variance, (found.auc == 0) | (found.auc == 1)
     flat = np.isnan(variance) | ((variance <= NO_SPREAD) & ~apart)
-    notes = []
-    columns = (found.n_a, found.n_b, flat)
-    for *counts, still in zip(*(c.tolist() for c in columns), strict=True):
-        small = [
-            few_rows(label, n, least)
-            for label, n in zip(labels, counts, strict=True)
-            if n < least
-        ]
-        notes.append((*small, "rows of a group show no spread" if still else "")[0])
-    return notes
+    columns = (found.n_a.tolist(), found.n_b.tolist(), flat.tolist())
+    return [
+        few_rows(labels, counts, max(min_group, 2))
+        or ("rows of a group show no spread" if still else "")
+        for *counts, still in zip(*columns, strict=True)
+    ]
 
 
-def few_rows(label: str, n: int, least: int) -> str:
-    """Say that a group is too small."""
-    return f"group {label} has {n:,} {'row' if n == 1 else 'rows'}, fewer than {least}"
+def few_rows(labels: Sequence[str], counts: Sequence[int], least: int) -> str:
+    """Say which of the groups is too small; empty if none is."""
+    for label, n in zip(labels, counts, strict=True):
+        if n < least:
+            rows = "row" if n == 1 else "rows"
+            return f"group {label} has {n:,} {rows}, fewer than {least}"
+    return ""
 
 
 def pooled(found: WithinTasks, confidence: float) -> Estimate:
