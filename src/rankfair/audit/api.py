@@ -276,9 +276,8 @@ def _is_constant(grouping: SensitiveGroups, tasks: Codes | None) -> bool:
     if tasks is None:
         return False
     known, n = grouping.codes >= 0, len(grouping.labels)
-    counts = np.bincount(tasks[known] * n + grouping.codes[known])
-    cells = np.append(counts, np.zeros(-len(counts) % n)).reshape(-1, n)
-    return bool(((cells > 0).sum(axis=1) <= 1).all())
+    cells = np.flatnonzero(np.bincount(tasks[known] * n + grouping.codes[known]))
+    return not (np.diff(cells // n) == 0).any()
 
 
 def _edges_of(rows: ScoredRows, bins: int = 40) -> Floats:

@@ -194,17 +194,11 @@ class ModelRows:
         lines: list[TaskLine] = []
         for pair in pairs_of(grouping):
             on_pair(pair)
-            rows = PairRows.of(pair, data, self.to)
-            counted = within = None
-            if self.by_task is not None:
-                ordered, in_a, counted = _within_tasks(rows, self.by_task)
-                within = counted
-                if self.fitted_by_task is not None:
-                    ordered, in_a, within = _within_tasks(rows, self.fitted_by_task)
-                if pair.other is None or n == 2:  # these lines are enough
-                    lines += _task_lines(rows, ordered, in_a, within, self.name)
-            mine = ModelPair(pair, data, self.to, rows.at, self, draws, counted, within)
-            found.append(mine.measured())
+            at = pair.rows_of(grouping.codes)
+            rows = ModelPair(pair, data, self.to, at, self, draws)
+            found.append(rows.measured())
+            if rows.within is not None and (pair.other is None or n == 2):
+                lines += rows.task_lines(rows.within)  # those of pairs say no more
         return found, lines
 
 
@@ -214,13 +208,30 @@ class ModelPair(PairRows):
 
     model: ModelRows
     draws: GroupDraws
-    counted: WithinTasks | None  # pairs within tasks, by the predictions
-    within: WithinTasks | None  # the same by predictions for figures within tasks
 
     @cached_property
     def ordered(self) -> Ordered:
         """The rows by prediction."""
         return self.model.ordered.among(self.at)
+
+    @cached_property
+    def counted(self) -> WithinTasks | None:
+        """The AUC of each task."""
+        return self._in_tasks(self.model.by_task)
+
+    @cached_property
+    def within(self) -> WithinTasks | None:
+        """The same by predictions for figures within tasks."""
+        fitted = self.model.fitted_by_task
+        return self.counted if fitted is None else self._in_tasks(fitted)
+
+    def _in_tasks(self, by_task: Ordered | None) -> WithinTasks | None:
+        data, codes = self.data, self.pair.grouping.codes
+        if by_task is None or data.tasks is None:
+            return None
+        ordered = by_task.among(self.pair.rows_of(codes[by_task.order]))
+        in_a = np.asarray(codes == self.pair.group)
+        return WithinTasks.of(ordered, data.tasks, in_a, data.weights)
 
     def measured(self) -> Comparison:
         """Return all figures, with intervals if both groups have enough rows."""
@@ -236,6 +247,29 @@ class ModelPair(PairRows):
             n_against=self.groups.b.n,
             **figures,
         )
+
+    def task_lines(self, found: WithinTasks) -> list[TaskLine]:
+        """Return the AUC within every task that has rows of both groups."""
+        to = self.to
+        given = to.confidence, to.min_group, self.pair.labels, to.seed
+        estimates = task_estimates(found, *given)
+        corrected = adjusted([e.p_value for e in estimates])
+        columns = (found.tasks.tolist(), found.n_a.tolist(), found.n_b.tolist())
+        return [
+            TaskLine(
+                model=self.model.name,
+                **self.names,
+                task=self.data.task_labels[task],
+                n_group=n_a,
+                n_against=n_b,
+                auc=estimate,
+                adjusted_p=p,
+                flagged=p is not None and p <= 1.0 - to.confidence,
+            )
+            for task, n_a, n_b, estimate, p in zip(
+                *columns, estimates, corrected, strict=True
+            )
+        ]
 
 
 def _ranks(rows: ModelPair) -> dict[str, Estimate]:
@@ -320,42 +354,3 @@ FIGURES: tuple[Callable[[ModelPair], dict[str, Estimate]], ...] = (
     _distances,
     _selection,
 )
-
-
-def _within_tasks(
-    rows: PairRows, by_task: Ordered
-) -> tuple[Ordered, Bools, WithinTasks]:
-    """Count within every task: its rows by prediction, which are in A, and the AUC."""
-    codes, data = rows.pair.grouping.codes, rows.data
-    ordered = by_task.among(rows.pair.rows_of(codes[by_task.order]))
-    assert data.tasks is not None
-    in_a = np.asarray(codes == rows.pair.group)
-    found = WithinTasks.of(ordered, data.tasks, in_a, data.weights)
-    return ordered, in_a[ordered.order], found
-
-
-def _task_lines(
-    rows: PairRows, ordered: Ordered, in_a: Bools, found: WithinTasks, model: str
-) -> list[TaskLine]:
-    """The AUC within every task that has rows of both groups."""
-    to, ranked = rows.to, None if rows.data.weights is not None else (ordered, in_a)
-    estimates = task_estimates(
-        found, to.confidence, to.min_group, rows.pair.labels, ranked, to.seed
-    )
-    corrected = adjusted([e.p_value for e in estimates])
-    columns = (found.tasks.tolist(), found.n_a.tolist(), found.n_b.tolist())
-    return [
-        TaskLine(
-            model=model,
-            **rows.names,
-            task=rows.data.task_labels[task],
-            n_group=n_a,
-            n_against=n_b,
-            auc=estimate,
-            adjusted_p=p,
-            flagged=p is not None and p <= 1.0 - to.confidence,
-        )
-        for task, n_a, n_b, estimate, p in zip(
-            *columns, estimates, corrected, strict=True
-        )
-    ]

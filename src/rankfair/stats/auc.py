@@ -108,7 +108,7 @@ def auc_estimate(
     if model is rows and twice_ranks is not None and groups.a.weights is None:
         rank_sum, n_a = int(twice_ranks[0].sum()), len(twice_ranks[0])
         p, test = mann_whitney(rank_sum, np.concatenate(twice_ranks), n_a, seed)
-        method = f"{method}; {test}"
+        method = f"{method}; Mann and Whitney's test, {test}"
     return Estimate(model.value, float(low), float(high), p, method)
 
 

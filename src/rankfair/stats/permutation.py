@@ -22,7 +22,7 @@ def mann_whitney(
     most_counted: float = MOST_COUNTED,
     draws: int = 9_999,
 ) -> tuple[float, str]:
-    """Return the two-sided p-value of a rank sum, and how it was made.
+    """Return the two-sided p-value of Mann and Whitney's test, and how it was made.
 
     Parameters
     ----------
@@ -52,7 +52,7 @@ def mann_whitney(
     >>> import numpy as np
     >>> p, method = mann_whitney(2 * (4 + 5), np.array([2, 4, 6, 8, 10]), 2)
     >>> round(p, 3), method
-    (0.2, "Mann and Whitney's test, all permutations counted")
+    (0.2, 'all permutations counted')
     """
     n = len(twice_ranks)
     n_b = n - n_a
@@ -62,16 +62,16 @@ def mann_whitney(
         auc = (twice_rank_sum / 2 - n_a * (n_a + 1) / 2) / (n_a * n_b)
         ties = float(((counts**2 - 1.0) * counts).sum())
         p = float(normal_p(auc, n_a, n_b, ties))
-        return p, "Mann and Whitney's test, normal law with ties"
+        return p, "normal law with ties"
     # A and B are mirror images: assign the smaller group.
     total = int(twice_ranks.sum())
     observed = twice_rank_sum if n_a <= n_b else total - twice_rank_sum
     distance = abs(n * observed - few * total)  # n × the distance from the mean
     if n * few * _span(twice_ranks, few) <= most_counted:
         p = _counted(twice_ranks, few, distance)
-        return p, "Mann and Whitney's test, all permutations counted"
+        return p, "all permutations counted"
     p = _drawn(twice_ranks, few, distance, draws, np.random.default_rng(seed))
-    return p, f"Mann and Whitney's test, {draws:,} random permutations"
+    return p, f"{draws:,} random permutations"
 
 
 def normal_p(

@@ -54,8 +54,8 @@ class WithinTasks:
         ``Σ (t³ − t)`` over runs of t equal predictions.
     starts : integer ndarray of shape (k,)
         The place of the first row of each task.
-    n_tasks : int
-        Tasks in all, those with one group included.
+    ranked : Ordered and boolean ndarray of shape (N,), or None
+        Rows by task and prediction, and which are in group A; None with weights.
     """
 
     tasks: Codes
@@ -68,7 +68,7 @@ class WithinTasks:
     b: GroupSpread
     ties: Floats
     starts: Codes
-    n_tasks: int
+    ranked: tuple[Ordered, Bools] | None
 
     @classmethod
     def of(
@@ -104,9 +104,10 @@ class WithinTasks:
         below -= np.repeat(1.0 - auc, sizes)
         n_a, a = _spread(mass_a, above, at)
         n_b, b = _spread(mass_b, below, at)
-        ties, n_tasks = _ties(ordered, mass_a + mass_b > 0), int((n_a + n_b > 0).sum())
+        ties = _ties(ordered, mass_a + mass_b > 0)
+        ranked = (ordered, of_a) if weights is None else None
         counts = n_a, n_b, all_a, all_b
-        return cls(codes, *counts, auc, a, b, ties, at, n_tasks).at(both)
+        return cls(codes, *counts, auc, a, b, ties, at, ranked).at(both)
 
     def at(self, chosen: Bools) -> WithinTasks:
         """Return the chosen tasks only."""
@@ -163,11 +164,13 @@ def task_estimates(
     confidence: float,
     min_group: int,
     labels: tuple[str, str],
-    ranked: tuple[Ordered, Bools] | None,
     seed: int | None = 0,
     budget: float = 2e9,
 ) -> list[Estimate]:
     """Return the AUC of each task with interval and p-value, rows being independent.
+
+    Small tasks get a permutation test.  With weights the p-value is that of the
+    interval.
 
     Parameters
     ----------
@@ -179,9 +182,6 @@ def task_estimates(
         Tasks with fewer rows of a group get no interval and no p-value.
     labels : pair of str
         The names of the groups, for notes.
-    ranked : Ordered and boolean ndarray of shape (N,), or None
-        Rows by task and prediction, and which are in group A.  Small tasks get a
-        permutation test.  None with weights: the p-value is then that of the interval.
     seed : int or None
         Seed of random permutations.
     budget : float
@@ -199,7 +199,7 @@ def task_estimates(
     model = ScoreModel(some.auc, some.a, some.b)
     low[judged], high[judged] = model.interval(confidence)
     tests = ["that of the interval"] * len(notes)
-    if ranked is None:
+    if found.ranked is None:
         p[judged] = model.p_value()
     else:
         p[judged] = normal_p(some.auc, some.n_a, some.n_b, some.ties)
@@ -215,16 +215,13 @@ def task_estimates(
                 tests[i] = "normal law, for want of time"
                 continue
             at = slice(found.starts[i], found.starts[i] + n)
-            values = ranked[0].exact[at]
-            ordered = np.sort(values)
-            ranks = (
-                1 + ordered.searchsorted(values) + ordered.searchsorted(values, "right")
-            )
+            ordered, in_a = found.ranked
+            values = ordered.exact[at]
+            up_to = values.searchsorted(values, "right")
+            ranks = 1 + values.searchsorted(values) + up_to
             budget -= 2.0 * n * few * few * n
-            p[i], tests[i] = mann_whitney(
-                int(ranks[ranked[1][at]].sum()), ranks, n_a, seed
-            )
-            tests[i] = tests[i].partition(", ")[2]
+            rank_sum = int(ranks[in_a[at]].sum())
+            p[i], tests[i] = mann_whitney(rank_sum, ranks, n_a, seed)
     columns = (column.tolist() for column in (found.auc, low, high, p))
     return [
         Estimate(auc, note=note)
