@@ -75,7 +75,7 @@ def _search(part: str) -> tuple[Path, str]:
     return Path(*parts[:place]), str(Path(*parts[place:]))
 
 
-def refuse_own(out: Path, files: Iterable[Path], given: Iterable[str] = ()) -> None:
+def refuse_own(out: Path, files: Iterable[Path], given: Iterable[str]) -> None:
     """Raise if a file to be written is read, or would be read the next time.
 
     Parameters
@@ -176,19 +176,16 @@ def n_rows_of(files: Iterable[Path]) -> int:
 
 def common_schema(files: tuple[Path, ...]) -> Any:
     """The columns of the first file; all others have the same, in any order."""
-    first = _schema_of(files[0])
-    for path in files[1:]:
-        other = _schema_of(path)
-        for one, two, has, lacks in (
-            (first, other, files[0], path),
-            (other, first, path, files[0]),
-        ):
-            gone = [name for name in one.names if name not in two.names]
-            if gone:
-                raise ValueError(
-                    f"{lacks} has no column {shown(gone[0])}, which {has} has: all "
-                    "files must have the same columns."
-                )
+    schemas = {path: _schema_of(path) for path in files}
+    first = schemas[files[0]]
+    for path, other in schemas.items():
+        for has, lacks in ((files[0], path), (path, files[0])):
+            for name in schemas[has].names:
+                if name not in schemas[lacks].names:
+                    raise ValueError(
+                        f"{lacks} has no column {shown(name)}, which {has} has: all "
+                        "files must have the same columns."
+                    )
         for name in first.names:
             a, b = first.field(name).type, other.field(name).type
             if kind_of(a) != kind_of(b):
