@@ -139,12 +139,18 @@ class GroupSpread:
     df : float or ndarray
         Its degrees of freedom.
     size : float or ndarray
-        The effective number of independent rows.
+        The effective number of independent rows, or of tasks.
+    alike : float or ndarray
+        The correlation ρ of placements within a task, if tasks are clusters.
+    n_tasks : int
+        The number of tasks, if they are.
     """
 
     variance: Floats | float
     df: Floats | float
     size: Floats | float
+    alike: Floats | float = 0.0
+    n_tasks: int = 0
 
     @property
     def units(self) -> Floats | float:
@@ -152,37 +158,12 @@ class GroupSpread:
         return self.df + 1.0
 
 
-@dataclass(frozen=True)
-class TaskPart:
-    """The part of one group if tasks are clusters; numbers, or arrays for many AUCs.
-
-    Attributes
-    ----------
-    variance : float or ndarray
-        Variance of the mean placement.
-    df : float or ndarray
-        Its degrees of freedom.
-    rows_a_task : float or ndarray
-        The mean size of tasks, weighted by size.
-    alike : float or ndarray
-        The correlation ρ of placements within a task.
-    n_tasks : int
-        The number of tasks.
-    """
-
-    variance: Floats | float
-    df: Floats | float
-    rows_a_task: Floats | float
-    alike: Floats | float
-    n_tasks: int
-
-
 def over_tasks(
     rows: tuple[GroupSpread, GroupSpread],
-    tasks: tuple[TaskPart, TaskPart],
+    tasks: tuple[GroupSpread, GroupSpread],
     doubt: float = 0.5,
 ) -> tuple[GroupSpread, GroupSpread]:
-    """Return the parts of both groups if tasks are clusters.
+    """Return the parts of both groups if tasks are clusters, sizes being of rows.
 
     Tasks of s rows make the variance ``1 + (s − 1) ρ`` times that of independent rows,
     and the effective number of rows smaller by that factor.  The correlation ρ is
@@ -190,19 +171,18 @@ def over_tasks(
     degrees of freedom is added to it.
     """
     seen, weight = np.zeros(()), np.zeros(())
-    for part in tasks:
-        # Tasks of one row do not show the correlation.
-        share = (part.n_tasks - 1) * (1.0 - 1.0 / np.maximum(part.rows_a_task, 1.0))
+    rows_a_task = [
+        np.maximum(own.size / part.size, 1.0)
+        for own, part in zip(rows, tasks, strict=True)
+    ]
+    for part, s in zip(tasks, rows_a_task, strict=True):
+        share = (part.n_tasks - 1) * (1.0 - 1.0 / s)  # tasks of one row show no ρ
         seen, weight = seen + share * part.alike, weight + share
     more = doubt / max(tasks[0].n_tasks + tasks[1].n_tasks - 2, 1)
     alike = np.clip(seen / np.where(weight > 0.0, weight, 1.0) + more, 0.0, 1.0)
     a, b = (
-        GroupSpread(
-            part.variance,
-            part.df,
-            own.size / (1.0 + np.maximum(part.rows_a_task - 1.0, 0.0) * alike),
-        )
-        for own, part in zip(rows, tasks, strict=True)
+        replace(part, size=own.size / (1.0 + (s - 1.0) * alike))
+        for own, part, s in zip(rows, tasks, rows_a_task, strict=True)
     )
     return a, b
 
@@ -255,14 +235,14 @@ class ScoreModel:
         """Tasks are clusters."""
         both, factor = _together(rows.value, way)
         a, b = (
-            TaskPart(
+            GroupSpread(
                 part.variance,
                 both or part.df,
-                own.size * (part.share @ part.share),
+                1.0 / float(part.share @ part.share),
                 part.clusters.rho if part.clusters else 1.0,
                 int(np.count_nonzero(part.share)),
             )
-            for part, own in ((way.a, rows.a), (way.b, rows.b))
+            for part in (way.a, way.b)
         )
         parts = over_tasks((rows.a, rows.b), (a, b))
         return cls(rows.auc, *parts, TASKS, factor, way.n_clusters)
