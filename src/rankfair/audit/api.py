@@ -43,7 +43,7 @@ from rankfair.input.errors import (
 )
 from rankfair.input.groups import SensitiveGroups
 from rankfair.input.scored_rows import ScoredRows, read_audited
-from rankfair.stats.estimate import Estimate, check_confidence
+from rankfair.stats.estimate import check_confidence
 from rankfair.stats.means import average, errors
 
 LAYOUTS = ("audit", "pay-transparency")
@@ -188,6 +188,7 @@ def _measured(
     """Measure every model: one sort each, then a few passes for each comparison."""
     n_pairs = sum(len(pairs_of(grouping)) for grouping in rows.groupings)
     edges, steps = _edges_of(rows), count(1)
+    given = rows.tasks, rows.weights, to.confidence
     comparisons: list[Comparison] = []
     tasks: list[TaskLine] = []
 
@@ -203,7 +204,7 @@ def _measured(
             tasks += lines
     return {
         "models": tuple(
-            _model_line(name, predicted, rows, to.confidence)
+            ModelLine(name, *errors(rows.target, predicted, *given))
             for name, predicted in rows.predicted.items()
         ),
         "sensitive_features": tuple(
@@ -219,17 +220,6 @@ def _measured(
             for each in _histograms(name, grouping, edges, rows)
         ),
     }
-
-
-def _model_line(
-    name: str, predicted: Floats, rows: ScoredRows, confidence: float
-) -> ModelLine:
-    """Return RMSE and mean absolute error of one model with intervals, and its R²."""
-    if rows.target is None:
-        lost = Estimate(math.nan, note="y_true was not given")
-        return ModelLine(name, lost, lost, lost)
-    given = rows.tasks, rows.weights, confidence
-    return ModelLine(name, *errors(rows.target, predicted, *given))
 
 
 def _feature_of(

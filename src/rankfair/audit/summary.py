@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 from unicodedata import combining, east_asian_width
 
@@ -71,7 +71,7 @@ def _headline(c: Comparison, audit: Audit) -> str:
 
 def _ranks(c: Comparison, auc: Estimate, said: Callable[[str, str], str]) -> str:
     """Say which group ranks higher, and in what share of pairs, with the AUC."""
-    above, below = (c.group, c.against) if auc.value > 0.5 else (c.against, c.group)
+    above, below = (c.against, c.group) if auc.value < 0.5 else (c.group, c.against)
     words = said(above, f"{100.0 * max(auc.value, 1.0 - auc.value):.1f} % of pairs")
     if abs(auc.value - 0.5) < 1e-12:  # a ratio of counts has a last bit
         words = f"{name_of(above)} and {name_of(below)} rank equally high"
@@ -202,8 +202,7 @@ def not_judged(audit: Audit) -> str:
 
 def audit_table(audit: Audit) -> str:
     """Return title, verdict and a line for each comparison."""
-    heads, columns = zip(*comparison_columns(audit), strict=True)
-    lines = table_lines(heads, [*zip(*columns, strict=True)])
+    lines = table_lines(comparison_columns(audit))
     return "\n".join([audit.title, audit.verdict, "", *lines])
 
 
@@ -270,28 +269,26 @@ def interval(value: Estimate, form: str = ".3f") -> str:
     return (" to " if min(ends) < 0.0 else "–").join(format(e, form) for e in ends)
 
 
-def table_lines(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+def table_lines(columns: Iterable[tuple[str, Iterable[str]]]) -> list[str]:
     """Return the lines of a table: names, a rule, rows; empty columns are left out.
 
     Examples
     --------
-    >>> rows = [("a", "5", ""), ("b", "12", "")]
-    >>> print(*table_lines(("name", "n", "note"), rows), sep="\\n")
+    >>> columns = [("name", "ab"), ("n", ["5", "12"]), ("note", ["", ""])]
+    >>> print(*table_lines(columns), sep="\\n")
     name   n
     ────────
     a      5
     b     12
     """
-    cells = [[clipped(cell, 2 * WIDEST) for cell in row] for row in rows]
-    kept = [
-        j for j in range(len(head)) if any(row[j] not in ("", "-") for row in cells)
-    ]
-    padded = []
-    for i, j in enumerate(kept):
-        column = [head[j], *(row[j] for row in cells)]
-        width = max(map(_width, column))
-        right = i > 0 and all(FIGURE.fullmatch(cell) for cell in column[1:])
-        padded.append([_pad(cell, width, right) for cell in column])
+    padded: list[list[str]] = []
+    for head, cells in columns:
+        column = [clipped(cell, 2 * WIDEST) for cell in cells]
+        if all(cell in ("", "-") for cell in column):
+            continue
+        width = max(map(_width, (head, *column)))
+        right = bool(padded) and all(map(FIGURE.fullmatch, column))
+        padded.append([_pad(cell, width, right) for cell in (head, *column)])
     lines = ["  ".join(row).rstrip() for row in zip(*padded, strict=True)]
     return [lines[0], "─" * max(map(_width, lines)), *lines[1:]]
 

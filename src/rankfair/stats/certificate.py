@@ -280,9 +280,7 @@ def _certify_rows(rows: ScoredRows, confidence: float) -> Certificate:
     )
     # A bound that is not known may be the largest.
     worst = max(parts, key=lambda part: part.bound if part.estimable else math.inf)
-    rmse = math.nan
-    if rows.target is not None:
-        rmse = errors(rows.target, rows.m, None, None, confidence)[0].value
+    rmse = errors(rows.target, rows.m, None, None, confidence)[0].value
     if n == 2:
         return replace(worst, rmse=rmse)
     who = f"{n} groups, each against all others; the worst off is "

@@ -215,13 +215,16 @@ def paired_cost(
 
 
 def errors(
-    target: Floats,
+    target: Floats | None,
     predicted: Floats,
     tasks: Codes | None,
     weights: Floats | None,
     confidence: float,
 ) -> tuple[Estimate, Estimate, Estimate]:
     """Return RMSE and mean absolute error with intervals, and R²."""
+    if target is None:
+        lost = Estimate(math.nan, note="y_true was not given")
+        return lost, lost, lost
     size = power_of_two(max(float(np.abs(v).max()) for v in (target, predicted)))
     # Squares of scaled values neither overflow nor vanish.
     target = target / size
