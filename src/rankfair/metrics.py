@@ -490,29 +490,24 @@ class GroupScorer:
         tasks: Any = None,
     ) -> Any:
         """Return the score of the model's predictions of X."""
+        metric, loss = LOSSES[self.name]
+        given: dict[str, Any] = {"sample_weight": sample_weight}
         try:
-            return self._score(
-                estimator, X, y, sensitive_features, sample_weight, tasks
-            )
+            predicted = predict_rows(estimator, X, tasks, sensitive_features)
+            if self.name != "rmse":
+                groups = self._groups(estimator, X, sensitive_features)
+                given["sensitive_features"] = groups
+            value = metric(y, predicted, **given)
+            if math.isnan(value):
+                raise InputError(
+                    str(self),
+                    "is not a number for these predictions: they overflow",
+                    cure="Give y in another unit.",
+                )
         except Exception as error:
             if sys._getframe(1).f_globals.get("__name__") in FOLDS:
                 return Unscored(error)
             raise
-
-    def _score(
-        self, estimator: Any, X: Any, y: Any, groups: Any, weights: Any, tasks: Any
-    ) -> float:
-        metric, loss = LOSSES[self.name]
-        predicted = predict_rows(estimator, X, tasks, groups)
-        if self.name != "rmse":
-            groups = self._groups(estimator, X, groups)
-        value = metric(y, predicted, sensitive_features=groups, sample_weight=weights)
-        if math.isnan(value):
-            raise InputError(
-                str(self),
-                "is not a number for these predictions: they overflow",
-                cure="Give y in another unit.",
-            )
         return -loss(value)
 
     def _groups(self, estimator: Any, X: Any, passed: Any) -> dict[str, Any]:

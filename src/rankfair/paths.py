@@ -610,11 +610,10 @@ class PathRefits:
             return self.predict(self.fit(epsilon, train), test)
 
         model = self.fit(epsilon, self.everywhere)
-        last = model[-1] if isinstance(model, Pipeline) else model
         predicted = out_of_fold(len(self.y), folds, of_fold, n_jobs)[held_out]
         fitted = self.predict(model, self.everywhere)
-        status = str(getattr(last, "status_", ""))
-        return TriedEpsilon(epsilon, predicted, fitted, status)
+        status = getattr(_owner(model, self.step), "status_", "")
+        return TriedEpsilon(epsilon, predicted, fitted, str(status))
 
     def _labels(self, owner: Any, method: str) -> dict[str, NDArray[Any]]:
         """What a method takes as arrays and the model does not read from X."""
@@ -773,12 +772,16 @@ def fairness_path(
     check_seed("random_state", random_state)
     check_jobs(n_jobs)
     refits = PathRefits.of(model, X, y, sensitive_features, tasks, sample_weight)
-    given = None if epsilons is None else _checked(epsilons)
+    given = None
+    if epsilons is not None:
+        values = values_to_try("epsilons", epsilons)
+        given = sorted({check_number("each of epsilons", it, 0.0) for it in values})
     path = refits.of_one_fit(given, reference) if cv is None else None
     if path is not None:
         return path
-    chosen = refits.default_epsilons() if given is None else given
-    asked = chosen if given is not None else [*chosen[:-1], FREE]
+    chosen = asked = given or refits.default_epsilons()
+    if given is None:
+        asked = [*chosen[:-1], FREE]
     folds = make_folds(
         cv,
         np.zeros(len(refits.y), np.intp) if refits.tasks is None else refits.tasks,
@@ -800,11 +803,6 @@ def fairness_path(
         found = refits.tried(asked[i], folds, held_out, n_jobs)
         tried.append(replace(found, epsilon=epsilon))
     return replace(measured(tried, of_held_out, fitted), backend=frame_library(X))
-
-
-def _checked(epsilons: Sequence[float]) -> list[float]:
-    values = values_to_try("epsilons", epsilons)
-    return sorted({check_number("each of epsilons", value, 0.0) for value in values})
 
 
 def _held_out(folds: Folds) -> Codes:

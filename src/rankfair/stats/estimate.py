@@ -319,17 +319,19 @@ class MeanVariance:
     clusters: Clusters | None = None
 
     @classmethod
-    def of_rows(cls, values: Floats) -> MeanVariance:
-        """Every row is independent of the others."""
-        n, none = float(len(values)), values[:0]
+    def of(
+        cls, values: Floats, mean: float, group: GroupRows, n_tasks: int | None
+    ) -> MeanVariance:
+        """Rows are independent, or with a number of tasks these are."""
+        excess, n = values - mean, group.n
+        if n_tasks is not None:
+            assert group.tasks is not None
+            return cls.of_clusters(excess, group.tasks, n_tasks, group.weights)
+        if group.weights is not None:
+            found = cls.of_clusters(excess, np.arange(n), n, group.weights)
+            return replace(found, clusters=None)
         variance = float(values.var(ddof=1)) / n if n > 1 else math.nan
-        return cls(none, none, variance, n - 1.0, n, n)
-
-    @classmethod
-    def of_weighted(cls, excess: Floats, weights: Floats) -> MeanVariance:
-        """Every row is independent of the others, and counts by its weight."""
-        n = len(excess)
-        return replace(cls.of_clusters(excess, np.arange(n), n, weights), clusters=None)
+        return cls(values[:0], values[:0], variance, n - 1.0, n, n)
 
     @classmethod
     def of_clusters(
@@ -390,21 +392,15 @@ class Difference:
         cls, values_a: Floats, values_b: Floats, groups: TwoGroups, clustered: bool
     ) -> Difference:
         """Compare two means, rows being independent or tasks being clusters."""
-        w_a, w_b = groups.weights
-        mean_a = float(np.average(values_a, weights=w_a))
-        mean_b = float(np.average(values_b, weights=w_b))
-        if not clustered:
-            if w_a is None or w_b is None:
-                a, b = MeanVariance.of_rows(values_a), MeanVariance.of_rows(values_b)
-            else:
-                a = MeanVariance.of_weighted(values_a - mean_a, w_a)
-                b = MeanVariance.of_weighted(values_b - mean_b, w_b)
-            return cls(mean_a, mean_b, a, b, 0.0, welch_degrees(a, b), None)
-        (code_a, code_b), n = groups.tasks, groups.n_tasks
-        a = MeanVariance.of_clusters(values_a - mean_a, code_a, n, w_a)
-        b = MeanVariance.of_clusters(values_b - mean_b, code_b, n, w_b)
-        present = int(np.count_nonzero((a.share > 0) | (b.share > 0)))
-        covariance, df = float(a.influences @ b.influences), welch_degrees(a, b)
+        mean_a = float(np.average(values_a, weights=groups.a.weights))
+        mean_b = float(np.average(values_b, weights=groups.b.weights))
+        n_tasks = groups.n_tasks if clustered else None
+        a = MeanVariance.of(values_a, mean_a, groups.a, n_tasks)
+        b = MeanVariance.of(values_b, mean_b, groups.b, n_tasks)
+        df, covariance, present = welch_degrees(a, b), 0.0, None
+        if clustered:
+            covariance = float(a.influences @ b.influences)
+            present = int(np.count_nonzero((a.share > 0) | (b.share > 0)))
         return cls(mean_a, mean_b, a, b, covariance, df, present)
 
     @property

@@ -131,7 +131,7 @@ def _chosen(record: Record, chosen: Bools) -> Record:
 def _spread(mass: Floats, excess: Floats, at: Codes) -> tuple[Codes, GroupSpread]:
     """Count the rows of a group in each task, and find the variance of their mean.
 
-    As `MeanVariance.of_weighted`, for all tasks at once.
+    As `MeanVariance.of` with weights, for all tasks at once.
     """
     n = np.add.reduceat((mass > 0).astype(np.intp), at)
     whole = np.add.reduceat(mass, at)
