@@ -229,19 +229,21 @@ def _feature_of(
     min_group: int,
 ) -> SensitiveFeature:
     """Describe a sensitive feature and its groups."""
-    above: dict[str, dict[str, float]] = {name: {} for name in rows.predicted}
+    above: dict[tuple[str, str], float] = {}
     for c in comparisons:
         if c.sensitive_feature == grouping.name:
-            above[c.model][c.group] = c.share_above_median.value
-            above[c.model].setdefault(c.against, c.share_above_median_against.value)
+            above[c.model, c.group] = c.share_above_median.value
+            of_other = c.share_above_median_against.value
+            above.setdefault((c.model, c.against), of_other)
+    models = [*rows.predicted]
+    most = {m: max(above[m, it] for it in grouping.labels) for m in models}
     groups = []
     for g, label in enumerate(grouping.labels):
         here = np.flatnonzero(grouping.codes == g)
         own = None if rows.weights is None else rows.weights[here]
         target = math.nan if rows.target is None else average(rows.target[here], own)
         means = {name: average(p[here], own) for name, p in rows.predicted.items()}
-        shares = {name: found[label] for name, found in above.items()}
-        most = {m: max(f[it] for it in grouping.labels) for m, f in above.items()}
+        shares = {m: above[m, label] for m in models}
         ratios = {
             m: v / most[m] if most[m] > 0 else math.nan for m, v in shares.items()
         }
@@ -292,18 +294,14 @@ def _histograms(
     name: str, grouping: SensitiveGroups, edges: Floats, rows: ScoredRows
 ) -> list[Histogram]:
     """Return the share of each group's predictions in each bin."""
-    weights, predicted = rows.weights, rows.predicted[name]
-    at, n, bins = tuple(edges.tolist()), len(grouping.labels), len(edges) - 1
-    cell = np.clip(np.searchsorted(edges, predicted, "right") - 1, 0, bins - 1)
-    known = grouping.codes >= 0
-    flat = grouping.codes[known] * bins + cell[known]
-    counts = np.bincount(flat, None if weights is None else weights[known], n * bins)
-    table = counts.reshape(n, bins)
-    table = table / table.sum(axis=1, keepdims=True)
-    return [
-        Histogram(name, grouping.name, label, at, tuple(row))
-        for label, row in zip(grouping.labels, table.tolist(), strict=True)
-    ]
+    found, at = [], tuple(edges.tolist())
+    for g, label in enumerate(grouping.labels):
+        own = grouping.codes == g
+        weights = None if rows.weights is None else rows.weights[own]
+        counts, _ = np.histogram(rows.predicted[name][own], edges, weights=weights)
+        shares = tuple((counts / counts.sum()).tolist())
+        found.append(Histogram(name, grouping.name, label, at, shares))
+    return found
 
 
 def _provenance(rows: ScoredRows, command: str | None, seed: int | None) -> Provenance:
