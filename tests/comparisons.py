@@ -51,5 +51,4 @@ def estimate(m, in_a, tasks=None, weights=None, confidence=0.95):
 
 
 def within(m, in_a, tasks, weights=None):
-    rows = Ordered.of(m).by_task(tasks)
-    return WithinTasks.of(rows, tasks, in_a, weights)
+    return WithinTasks.of_rows(m, tasks, in_a, weights)

@@ -44,10 +44,9 @@ from rankfair.input.frames import (
 )
 from rankfair.input.groups import label_source_of, label_table
 from rankfair.input.scored_rows import compared_groups
-from rankfair.stats.auc import auc_estimate
-from rankfair.stats.estimate import Estimate, TwoGroups, clusters_of
+from rankfair.stats.auc import auc_of_rows
+from rankfair.stats.estimate import Estimate, clusters_of
 from rankfair.stats.means import average, errors, paired_cost
-from rankfair.stats.ordered import Ordered, placements
 from rankfair.stats.within_tasks import WithinTasks, pooled
 
 __all__ = [
@@ -376,11 +375,9 @@ class Judge:
 
     def auc(self, predicted: Floats, g: int) -> Estimate:
         """The AUC of a group against all others, with the interval of an audit."""
-        in_a = self.groups == g
-        placed = placements(predicted, in_a, self.weights)
         confidence = 1.0 - (1.0 - CONFIDENCE) / len(self.compared)
-        groups = TwoGroups.of(in_a, self.tasks, self.weights)
-        return auc_estimate(*placed, groups, confidence)
+        given = self.tasks, self.weights, confidence
+        return auc_of_rows(predicted, self.groups == g, *given)
 
     def means(self, values: Floats) -> tuple[float, ...]:
         """Return the mean of each group."""
@@ -405,10 +402,10 @@ class Judge:
     def within(self, predicted: Floats, g: int) -> WithinTasks:
         """Return the AUC of a group against all others in each task."""
         known = self.groups >= 0
-        mine, tasks = self.take(known), self.tasks
-        assert tasks is not None
-        ordered = Ordered.of(predicted[known]).by_task(tasks[known])
-        return WithinTasks.of(ordered, tasks[known], mine.groups == g, mine.weights)
+        mine = self.take(known)
+        assert mine.tasks is not None
+        given = mine.tasks, mine.groups == g, mine.weights
+        return WithinTasks.of_rows(predicted[known], *given)
 
     def n_clusters(self) -> int | None:
         """Return how many tasks of the rows are clusters; None if rows are free."""

@@ -20,7 +20,7 @@ from rankfair.audit.records import (
 from rankfair.input.arrays import Floats
 from rankfair.input.groups import SensitiveGroups
 from rankfair.input.scored_rows import ScoredRows
-from rankfair.stats.auc import auc_estimate
+from rankfair.stats.auc import auc_of_rows
 from rankfair.stats.estimate import Estimate
 from rankfair.stats.explained import (
     GapRegression,
@@ -30,7 +30,6 @@ from rankfair.stats.explained import (
 )
 from rankfair.stats.means import average, mean_gap, relative_gap
 from rankfair.stats.medians import median_gaps
-from rankfair.stats.ordered import Ordered, placements
 from rankfair.stats.propensity import by_quantiles, log_odds
 from rankfair.stats.within_tasks import WithinTasks, pooled
 
@@ -155,7 +154,7 @@ def _gap_parts(of: str, left: GapRegression, rows: PairRows) -> GapParts:
     if y.min() > 0.0:
         logs = explained_gap(replace(left, values=np.log(y)), rows.groups, confidence)
         log = kennedy(logs.unexplained, confidence)
-    placed = placements(left.residuals, rows.in_a, rows.weights)
+    given = rows.in_a, rows.own(rows.data.tasks), rows.weights, confidence
     return GapParts(
         of=of,
         **rows.names,
@@ -163,7 +162,7 @@ def _gap_parts(of: str, left: GapRegression, rows: PairRows) -> GapParts:
         mean_against=left.mean_against,
         **vars(found),
         unexplained_log=log,
-        residual_auc=auc_estimate(*placed, rows.groups, confidence),
+        residual_auc=auc_of_rows(left.residuals, *given),
         stratified_auc=_within_strata(y, rows),
     )
 
@@ -172,8 +171,7 @@ def _within_strata(values: Floats, rows: PairRows) -> Estimate:
     """The AUC within strata of the propensity score, van Elteren's weights."""
     score = log_odds(rows.own(rows.data.controls), rows.in_a, rows.weights)
     strata = by_quantiles(score, N_STRATA, rows.weights)
-    ordered = Ordered.of(values).by_task(strata)
-    found = WithinTasks.of(ordered, strata, rows.in_a, rows.weights)
+    found = WithinTasks.of_rows(values, strata, rows.in_a, rows.weights)
     auc = pooled(found, rows.to.confidence)
     if rows.groups.needed:
         return Estimate(auc.value, note="tasks are clusters: no interval within strata")

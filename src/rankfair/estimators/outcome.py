@@ -52,9 +52,8 @@ from rankfair.solvers.by_task import TaskSolution, TaskStatus
 from rankfair.solvers.counted import CLOSEST, SURE, Counted
 from rankfair.solvers.line import nearest
 from rankfair.solvers.tilt import Tilt
-from rankfair.stats.auc import auc_estimate
-from rankfair.stats.estimate import Estimate, TwoGroups
-from rankfair.stats.ordered import placements
+from rankfair.stats.auc import auc_of_rows
+from rankfair.stats.estimate import Estimate
 
 GIVEN_AWAY = 0.95  # the AUC of predictors that give the group away
 SAMPLE = 1 << 12  # rows that say whether all are worth counting
@@ -792,9 +791,7 @@ def _near_band(
         groups = groups.take(rows)
     own = tasks[rows].astype(np.intp) if tasks.any() else None
     weights = None if groups.weights is None else groups.weights.astype(float)
-    placed = placements(predicted[rows], groups.in_a, weights)
-    sides = TwoGroups.of(groups.in_a, own, weights)
-    found = auc_estimate(*placed, sides, 0.95)
+    found = auc_of_rows(predicted[rows], groups.in_a, own, weights, 0.95)
     return found if found.ci_low <= 0.5 + epsilon and found.ci_high >= low else None
 
 

@@ -112,6 +112,18 @@ def auc_estimate(
     return Estimate(model.value, float(low), float(high), p, method)
 
 
+def auc_of_rows(
+    predicted: Floats,
+    in_a: Bools,
+    tasks: Codes | None,
+    weights: Floats | None,
+    confidence: float,
+) -> Estimate:
+    """Return the AUC of group A against all other rows, as an audit has it."""
+    placed = placements(predicted, in_a, weights)
+    return auc_estimate(*placed, TwoGroups.of(in_a, tasks, weights), confidence)
+
+
 class Prior(NamedTuple):
     """The weight of the normal model, in units, at ``units × θ(1 − θ) = 1``.
 

@@ -67,8 +67,11 @@ def mann_whitney(
     total = int(twice_ranks.sum())
     observed = twice_rank_sum if n_a <= n_b else total - twice_rank_sum
     distance = abs(n * observed - few * total)  # n × the distance from the mean
-    if n * few * _span(twice_ranks, few) <= most_counted:
-        p = _counted(twice_ranks, few, distance)
+    ordered = np.sort(twice_ranks)
+    # How many different rank sums of the smaller group there can be.
+    span = float(ordered[n - few :].sum() - ordered[:few].sum()) + 1.0
+    if n * few * span <= most_counted:
+        p = _counted(ordered, few, distance)
         return p, "all permutations counted"
     p = _drawn(twice_ranks, few, distance, draws, np.random.default_rng(seed))
     return p, f"{draws:,} random permutations"
@@ -89,21 +92,14 @@ def normal_p(
     return p
 
 
-def _span(twice_ranks: Codes, few: int) -> float:
-    """How many different rank sums of the smaller group there can be."""
-    ordered = np.sort(twice_ranks)
-    return float(ordered[len(ordered) - few :].sum() - ordered[:few].sum()) + 1.0
-
-
-def _counted(twice_ranks: Codes, few: int, distance: int) -> float:
-    n = len(twice_ranks)
-    ordered = np.sort(twice_ranks)
+def _counted(ordered: Codes, few: int, distance: int) -> float:
+    n = len(ordered)
     if (ordered[1:] != ordered[:-1]).all():
         # n times twice the distance of U from its mean is the distance given.
         u = few * (n - few) / 2 - distance / (2 * n)
         return untied_p(round(u), few, n - few)
     sums, ways = _ways(ordered, few)
-    far = np.abs(n * sums - few * int(twice_ranks.sum())) >= distance
+    far = np.abs(n * sums - few * int(ordered.sum())) >= distance
     return float(ways[far].sum() / ways.sum())
 
 

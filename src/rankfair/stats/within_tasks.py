@@ -109,6 +109,13 @@ class WithinTasks:
         counts = n_a, n_b, all_a, all_b
         return cls(codes, *counts, auc, a, b, ties, at, ranked).at(both)
 
+    @classmethod
+    def of_rows(
+        cls, predicted: Floats, tasks: Codes, in_a: Bools, weights: Floats | None
+    ) -> WithinTasks:
+        """Count all tasks of rows that are not in order."""
+        return cls.of(Ordered.of(predicted).by_task(tasks), tasks, in_a, weights)
+
     def at(self, chosen: Bools) -> WithinTasks:
         """Return the chosen tasks only."""
         a, b = _chosen(self.a, chosen), _chosen(self.b, chosen)
