@@ -483,19 +483,15 @@ def _views(
     within = [of_fit.within(it.fitted, judge.labels.index(group)) for it in tried]
     tasks = within[0]
     at = np.argsort(-tasks.n_a * tasks.n_b, kind="stable")[:MOST_TASKS]
-    in_tasks = [
-        (pooled(own, CONFIDENCE), tuple(own.auc[at].tolist())) for own in within
-    ]
+    for i, own in enumerate(within):
+        auc, aucs = pooled(own, CONFIDENCE), tuple(own.auc[at].tolist())
+        views[i] = replace(views[i], within=auc, task_aucs=aucs)
+    sizes = tasks.n_a[at].tolist(), tasks.n_b[at].tolist()
     return replace(
         found,
-        views=tuple(
-            replace(view, within=auc, task_aucs=aucs)
-            for view, (auc, aucs) in zip(views, in_tasks, strict=True)
-        ),
+        views=tuple(views),
         tasks=tuple(of_fit.task_labels[j] for j in tasks.tasks[at]),
-        task_sizes=tuple(
-            zip(tasks.n_a[at].tolist(), tasks.n_b[at].tolist(), strict=True)
-        ),
+        task_sizes=tuple(zip(*sizes, strict=True)),
         n_tasks=len(tasks.tasks),
     )
 

@@ -167,19 +167,17 @@ class ModelRows:
         return cls(name, data, to, ordered, found.exact > middle)
 
     @cached_property
-    def by_task(self) -> Ordered | None:
-        """The same rows by task, and within each task by prediction."""
-        return (
-            None if self.data.tasks is None else self.ordered.by_task(self.data.tasks)
-        )
+    def by_task(self) -> tuple[Ordered, Ordered] | None:
+        """The same rows by task, and within each task by prediction.
 
-    @cached_property
-    def fitted_by_task(self) -> Ordered | None:
-        """The same by other predictions for figures within tasks, if there are any."""
-        own = self.data.within.get(self.name)
-        if own is None or self.data.tasks is None:
+        Beside them rows by the predictions for figures within tasks, if these are
+        others.
+        """
+        tasks, own = self.data.tasks, self.data.within.get(self.name)
+        if tasks is None:
             return None
-        return Ordered.of(own).by_task(self.data.tasks)
+        ordered = self.ordered.by_task(tasks)
+        return ordered, ordered if own is None else Ordered.of(own).by_task(tasks)
 
     def compared(
         self, grouping: SensitiveGroups, on_pair: Callable[[Pair], None]
@@ -197,8 +195,8 @@ class ModelRows:
             at = pair.rows_of(grouping.codes)
             rows = ModelPair(pair, data, self.to, at, self, draws)
             found.append(rows.measured())
-            if rows.within is not None and (pair.other is None or n == 2):
-                lines += rows.task_lines(rows.within)  # those of pairs say no more
+            if rows.in_tasks is not None and (pair.other is None or n == 2):
+                lines += rows.task_lines(rows.in_tasks[1])  # of pairs: nothing more
         return found, lines
 
 
@@ -215,23 +213,20 @@ class ModelPair(PairRows):
         return self.model.ordered.among(self.at)
 
     @cached_property
-    def counted(self) -> WithinTasks | None:
-        """The AUC of each task."""
-        return self._in_tasks(self.model.by_task)
-
-    @cached_property
-    def within(self) -> WithinTasks | None:
-        """The same by predictions for figures within tasks."""
-        fitted = self.model.fitted_by_task
-        return self.counted if fitted is None else self._in_tasks(fitted)
-
-    def _in_tasks(self, by_task: Ordered | None) -> WithinTasks | None:
-        data, codes = self.data, self.pair.grouping.codes
-        if by_task is None or data.tasks is None:
+    def in_tasks(self) -> tuple[WithinTasks, WithinTasks] | None:
+        """The AUC of each task, by both orders of the rows."""
+        tasks, codes = self.data.tasks, self.pair.grouping.codes
+        if tasks is None or self.model.by_task is None:
             return None
-        ordered = by_task.among(self.pair.rows_of(codes[by_task.order]))
         in_a = np.asarray(codes == self.pair.group)
-        return WithinTasks.of(ordered, data.tasks, in_a, data.weights)
+
+        def counted(by_task: Ordered) -> WithinTasks:
+            ordered = by_task.among(self.pair.rows_of(codes[by_task.order]))
+            return WithinTasks.of(ordered, tasks, in_a, self.data.weights)
+
+        first, other = self.model.by_task
+        found = counted(first)
+        return found, found if other is first else counted(other)
 
     def measured(self) -> Comparison:
         """Return all figures, with intervals if both groups have enough rows."""
@@ -300,10 +295,10 @@ def _ranks(rows: ModelPair) -> dict[str, Estimate]:
 
 def _by_task(auc: Estimate, rows: ModelPair) -> dict[str, Estimate]:
     """The AUC of pairs within tasks, and of pairs of rows from different tasks."""
-    within, counted, groups = rows.within, rows.counted, rows.groups
-    if within is None or counted is None:
+    if rows.in_tasks is None:
         lost = Estimate(math.nan, note="no tasks were given")
         return {"within_task_auc": lost, "between_task_auc": lost}
+    (counted, within), groups = rows.in_tasks, rows.groups
     inside = counted.mass_a * counted.mass_b
     pairs = groups.a.mass * groups.b.mass
     between = pairs - float(inside.sum())

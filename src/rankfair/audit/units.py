@@ -99,10 +99,8 @@ def _units_gaps(of: str, values: Floats, rows: PairRows) -> list[UnitsGap]:
     n_pairs = max(len(rows.pair.grouping.labels) - 1, 1)
     most = min(MOST_TASKS, MOST_TASK_GAPS // n_pairs)
     alone = replace(rows.data, tasks=None)  # rows of one task are independent
-    of_group, sizes = np.bincount(tasks[rows.in_a], minlength=n), np.bincount(tasks)
-    both = np.flatnonzero(
-        (of_group[: len(sizes)] > 0) & (of_group[: len(sizes)] < sizes)
-    )
+    of_group, sizes = (np.bincount(t, minlength=n) for t in (tasks[rows.in_a], tasks))
+    both = np.flatnonzero((of_group > 0) & (of_group < sizes))
     largest = np.sort(both[np.argsort(-sizes[both], kind="stable")[:most]])
     places, ends = rows.at[np.argsort(tasks, kind="stable")], np.cumsum(sizes)
     for task in largest.tolist():
@@ -228,9 +226,9 @@ def _pay_bands(
         low, high = float(own[here].min()), float(own[here].max())
         shares = dict(zip(labels, share, strict=True))
         bands.append(QuartileBand(low, high, int(here.sum()), shares))
-    if pay is None:
-        return PayBands(of, grouping.name, tuple(bands), {})
-    paid = np.bincount(codes, weight * (pay[known] > 0.0), len(labels))
-    receiving = (paid / grouping.sizes(mass)).tolist()
-    receives = dict(zip(labels, receiving, strict=True))
+    receives: dict[str, float] = {}
+    if pay is not None:
+        paid = np.bincount(codes, weight * (pay[known] > 0.0), len(labels))
+        share = (paid / grouping.sizes(mass)).tolist()
+        receives = dict(zip(labels, share, strict=True))
     return PayBands(of, grouping.name, tuple(bands), receives)

@@ -228,8 +228,7 @@ def open_frame(X: Any, y: Any, weight: str | None, named: Any) -> DaskRows:
 
 
 def _tally(roles: StreamRoles, partition: Any, number: int) -> Any:
-    columns = roles.counted or [roles.target]
-    return tally(arrow(partition, columns), roles, f"partition {number}")
+    return tally(arrow(partition, roles.counted), roles, f"partition {number}")
 
 
 def _cluster_here() -> Cluster:

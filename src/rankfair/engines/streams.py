@@ -464,8 +464,7 @@ def open_rows(
     told = X.on_rows or on_rows
     roles = _roles(X, y, weight, named)
     try:
-        labels = roles.counted or [roles.target]
-        batches = batches_of_files(files, labels, "labels", told)
+        batches = batches_of_files(files, roles.counted, "labels", told)
         coding = coded((tally(batch, roles, part) for batch, part in batches), roles)
         with working_folder() as folder:
             yield ParquetRows(files, coding, folder, X.sizes, told)
@@ -502,9 +501,8 @@ def _roles(X: Stream, y: Any, weight: str | None, named: Any) -> StreamRoles:
     roles = StreamRoles(
         found.names, target, found.task, found.sensitive, found.weight, named.blind
     )
-    columns = {each.name: each.type for each in found.schema}
-    others = {name for name, kind in columns.items() if kind_of(kind) != "numbers"}
-    roles.check({name: columns[name] for name in others})
+    others = [each for each in found.schema if kind_of(each.type) != "numbers"]
+    roles.check({each.name: each.type for each in others})
     return roles
 
 
