@@ -52,9 +52,8 @@ from rankfair.solvers.by_task import TaskSolution, TaskStatus
 from rankfair.solvers.counted import CLOSEST, SURE, Counted
 from rankfair.solvers.line import nearest
 from rankfair.solvers.tilt import Tilt
-from rankfair.stats.auc import auc_estimate
-from rankfair.stats.estimate import Estimate, TwoGroups
-from rankfair.stats.ordered import placements
+from rankfair.stats.auc import auc_of_rows
+from rankfair.stats.estimate import Estimate
 
 GIVEN_AWAY = 0.95  # the AUC of predictors that give the group away
 SAMPLE = 1 << 12  # rows that say whether all are worth counting
@@ -448,32 +447,23 @@ class TradeOff:
             given = values_to_try("epsilons", epsilons)
             several = {self.with_epsilon(e, "each of epsilons") for e in given}
             asked = sorted(several, key=lambda each: each.epsilon)
-        groups, views, clusters = tuple(map(str, labels)), None, None
+        groups = tuple(map(str, labels))
         place = place_of(reference, groups)
-        n_train, n_held_out = self.n_rows
         if self.by_row is None:
             rows = tuple(self._stored(each, groups, place) for each in asked)
-        else:
-            counted, trained = self.by_row.counted, self.by_row.trained
-            task_labels = tuple(map(str, tasks))
-            held_out = self.by_row.judge(counted, groups, task_labels, place)
-            fitted = self.by_row.judge(trained, groups, task_labels, place)
-            tried = []
-            for each in asked:
-                x, _, inside = self.multiplier(each)
-                m, fit = (it.at(np.array([x])) for it in (counted, trained))
-                tried.append(TriedEpsilon(each.epsilon, m, fit, _status(x, inside)))
-            rows, views = measured(tried, held_out, fitted)
-            clusters = held_out.n_clusters()
-        return Path(
-            rows=rows,
-            n_train=n_train,
-            n_held_out=n_held_out,
-            n_clusters=clusters,
-            groups=groups,
-            left_out=self.left_out,
-            views=views,
+            return Path(rows, *self.n_rows, groups=groups, left_out=self.left_out)
+        counted, trained = self.by_row.counted, self.by_row.trained
+        task_labels = tuple(map(str, tasks))
+        held_out, fitted = (
+            self.by_row.judge(it, groups, task_labels, place)
+            for it in (counted, trained)
         )
+        tried = []
+        for each in asked:
+            x, _, inside = self.multiplier(each)
+            m, fit = (it.at(np.array([x])) for it in (counted, trained))
+            tried.append(TriedEpsilon(each.epsilon, m, fit, _status(x, inside)))
+        return replace(measured(tried, held_out, fitted), left_out=self.left_out)
 
     def _free_gap(self) -> float:
         """The least ε that asks for nothing."""
@@ -801,9 +791,7 @@ def _near_band(
         groups = groups.take(rows)
     own = tasks[rows].astype(np.intp) if tasks.any() else None
     weights = None if groups.weights is None else groups.weights.astype(float)
-    placed = placements(predicted[rows], groups.in_a, weights)
-    sides = TwoGroups.of(groups.in_a, own, weights)
-    found = auc_estimate(*placed, sides, 0.95)
+    found = auc_of_rows(predicted[rows], groups.in_a, own, weights, 0.95)
     return found if found.ci_low <= 0.5 + epsilon and found.ci_high >= low else None
 
 
