@@ -15,7 +15,7 @@ from rankfair.constraints.rank import deviation
 from rankfair.core.blocks import resolution_of, rounded
 from rankfair.core.ranks import counts_of
 from rankfair.estimators.base import check_estimator, check_settings, r_squared
-from rankfair.estimators.maps import CONSTRAINTS_OF, GAPS, Moved, between, move, nearest
+from rankfair.estimators.maps import CONSTRAINTS_OF, Moved, between, move, nearest
 from rankfair.estimators.outcome import group_attributes, no_groups, rank_auc, tell
 from rankfair.estimators.tilted import (
     EstimatorRefits,
@@ -405,7 +405,7 @@ class RankFairPostprocessor(MetaRegressor):
         """Check the settings; return the method settled on, and ε."""
         check_settings(self)
         constraint, method = self.constraints, self.method
-        check_choice("constraints", constraint, tuple(GAPS))
+        check_choice("constraints", constraint, CONSTRAINTS_OF["line"])
         check_choice("method", method, ("auto", *CONSTRAINTS_OF))
         if method == "auto":
             method = "least" if constraint in CONSTRAINTS_OF["least"] else "line"
@@ -502,9 +502,9 @@ def _attributes(
 ) -> dict[str, Any]:
     """Return the fitted attributes of the maps."""
     labels = rows.attributes[0].labels.tolist()
-    standing, total = moved.standing, sum(sample.total for sample in samples)
-    aucs = dict(zip(labels, standing.aucs.tolist(), strict=True))
-    means = standing.means
+    total = sum(sample.total for sample in samples)
+    means, gaps = moved.standing.means, moved.standing.gaps
+    aucs = dict(zip(labels, moved.standing.aucs.tolist(), strict=True))
     # Of two groups the last less the first, of more the largest.
     apart = means[1] - means[0] if len(means) == 2 else np.ptp(means)
     return {
@@ -512,8 +512,8 @@ def _attributes(
         "status_": str(moved.status),
         "rank_auc_": rank_auc([aucs]),
         "group_auc_": aucs,
-        "ks_": float(standing.ks.max()),
-        "wasserstein_": float(standing.wasserstein.max()),
+        "ks_": float(gaps["distribution"].max()),
+        "wasserstein_": float(gaps["wasserstein"].max()),
         "mean_difference_": float(apart),
         "theta_": moved.theta,
         "resolution_": resolution,
@@ -525,12 +525,11 @@ def _attributes(
 def _cautions(moved: Moved) -> Iterator[Warning]:
     """Say that the band was not reached."""
     if moved.status is Status.INFEASIBLE:
-        standing = moved.standing
-        farthest = float(np.abs(standing.aucs - 0.5).max())
+        gaps = {name: each.max() for name, each in moved.standing.gaps.items()}
         yield ConvergenceWarning(
             "No map of predictions by group was found that reaches the band, which is "
             "hard where many predictions tie or a group has few rows; the closest was "
-            f"kept. KS is {standing.ks.max():.4g}, means differ by "
-            f"{np.ptp(standing.means):.4g}, and AUC is off 1/2 by {farthest:.4g}, on "
-            "the rows that the maps were learnt on."
+            f"kept. KS is {gaps['distribution']:.4g}, means differ by "
+            f"{gaps['mean']:.4g}, and AUC is off 1/2 by {gaps['rank']:.4g}, on the "
+            "rows that the maps were learnt on."
         )
