@@ -16,7 +16,7 @@ from rankfair.core.blocks import resolution_of, rounded
 from rankfair.core.ranks import counts_of
 from rankfair.estimators.base import check_estimator, check_settings, r_squared
 from rankfair.estimators.maps import CONSTRAINTS_OF, Moved, between, move, nearest
-from rankfair.estimators.outcome import group_attributes, no_groups, rank_auc, tell
+from rankfair.estimators.outcome import no_groups, rank_auc, tell
 from rankfair.estimators.tilted import (
     EstimatorRefits,
     MetaRegressor,
@@ -39,12 +39,11 @@ from rankfair.input.frames import (
     known_codes,
     open_table,
 )
-from rankfair.input.groups import GROUPS, group_labels, label_source
+from rankfair.input.groups import GROUPS, group_labels, label_source, passed_columns
 from rankfair.input.training import (
     TrainingRows,
     as_in_training,
     check_same_source,
-    feature_record,
     has_names,
 )
 from rankfair.projections import Sample
@@ -270,29 +269,17 @@ class RankFairPostprocessor(MetaRegressor):
         'inactive'
         """
         method, epsilon = self._read_settings(y, fit_params)
-        table = open_table(X)
-        target = np.zeros(table.shape[0]) if y is None and self.prefit else y
-        rows = self._read_rows(
-            X,
-            target,
-            sensitive_features=sensitive_features,
-            sample_weight=sample_weight,
-        )
+        none = y is None and self.prefit
+        target = np.zeros(open_table(X).shape[0]) if none else y
+        rows = self._read_rows(X, target, sensitive_features, sample_weight)
         refits = self._refits(X, rows, fit_params, tilts=False)
         with self._explained():
             estimator, m = self._fit_and_predict(refits)
         check_unit(m, "the estimator's prediction")
-        source = label_source(
-            GROUPS, self.sensitive_features, sensitive_features, table
-        )
-        fitted = {
-            **feature_record(X),
-            **group_attributes(self, rows),
-            "estimator_": estimator,
-            "_layout": rows.layout,
-            "_names": () if source is None else source.names,
-            "_by_name": has_names(sensitive_features),
-        }
+        names: tuple[str, ...] = ()  # of the columns that were passed
+        if sensitive_features is not None:
+            names = passed_columns(sensitive_features, GROUPS)[1]
+        fitted = {"_names": names, "_by_name": has_names(sensitive_features)}
         notes = [] if self.prefit else [*unweighted(self.estimator, rows.weights)]
         if rows.attributes:
             resolution = resolution_of(m[rows.attributes[0].codes >= 0])
@@ -307,7 +294,7 @@ class RankFairPostprocessor(MetaRegressor):
             fitted |= {"maps_": {}, "group_auc_": {}, "resolution_": 0.0}
             fitted["status_"] = str(Status.INACTIVE)
             notes.append(no_groups("predictions stay as they are"))
-        self._store(fitted)
+        self._store_around(estimator, X, rows, fitted)
         tell(notes)
         return self
 
@@ -419,11 +406,9 @@ class RankFairPostprocessor(MetaRegressor):
         epsilon = check_number(
             "epsilon", self.epsilon, 0.0, MOST.get(constraint, np.inf)
         )
-        if self.prefit:
-            check_estimator(self.estimator, "predict")
-        else:
-            cure = "Of a fitted one, predict is enough: set prefit=True."
-            check_estimator(self.estimator, "fit", "predict", "get_params", cure=cure)
+        needed = ("predict",) if self.prefit else ("fit", "predict", "get_params")
+        cure = "Of a fitted one, predict is enough: set prefit=True."
+        check_estimator(self.estimator, *needed, cure="" if self.prefit else cure)
         if self.cv is not None and self.prefit:
             raise InputError(
                 "cv",
@@ -478,7 +463,7 @@ class RankFairPostprocessor(MetaRegressor):
             return None
         if self._by_name and has_names(passed):
             source = as_in_training(source, self._names)
-        if len(source.columns) != len(self._names):
+        if passed is not None and len(source.columns) != len(self._names):
             raise InputError(
                 GROUPS,
                 f"has {counted(len(source.columns), 'column')}; training had "
