@@ -559,7 +559,8 @@ def _check_together(
         only_rank(asked, type(solver).__name__.lower())
     one, by_task = len(asked) == 1, model.scope != "global"
     for argument, value, usual in unusual(model, solver):
-        if argument != "scope" and (by_task or not one):
+        several = argument == "direction" and not one
+        if argument != "scope" and (by_task or several):
             only = 'is for one constraint over all rows (scope="global")'
             raise InputError(
                 argument, f"{shown(value)} {only}", cure=use(argument, usual)

@@ -373,7 +373,7 @@ class RankFairRegressor(FairRegressor):
         >>> model.fit(X, y, sensitive_features=["a", "b", "b", "a"]).status_
         'inactive'
         """
-        settings, progress = read_settings(self), Progress(self)
+        settings = read_settings(self)
         passed = {
             "tasks": tasks,
             "sensitive_features": sensitive_features,
@@ -383,19 +383,19 @@ class RankFairRegressor(FairRegressor):
         with ExitStack() as files:
             if is_elsewhere(X):
                 check_streamed(self, settings, passed)
-                named, told = self._columns(), progress.rows
+                named, told = self._columns(), Progress(self).rows
                 opened = open_rows(X, y, sample_weight, named, told)
                 there = files.enter_context(opened)
                 engine = make_engine(there, self.standardize, penalty.copies)
                 rows = _standing_for(there.coding, engine)
                 X = Named(there.coding.roles.names)
-                solution = self._solve(rows, engine, settings, progress)
+                solution = self._solve(rows, engine, settings)
                 notes += _streamed_cautions(self, engine, solution)
             else:
                 rows = read_training(X, y, self._columns(), **passed)
                 check_groups(self, settings, rows)
                 problem = self._problem(rows, penalty)
-                solution = self._solve(rows, problem, settings, progress)
+                solution = self._solve(rows, problem, settings)
                 notes += cautions(self, settings, solution, rows)
                 if solution.status is Status.INFEASIBLE and self.blind:
                     advice = self._with_the_group(X, y, passed, solution)
@@ -436,15 +436,9 @@ class RankFairRegressor(FairRegressor):
             f"{which} rows."
         )
 
-    def _solve(
-        self,
-        rows: TrainingRows,
-        engine: Any,
-        settings: FairSettings,
-        progress: Progress,
-    ) -> Solution:
+    def _solve(self, rows: TrainingRows, engine: Any, how: FairSettings) -> Solution:
         """Solve for the groups of all rows, or for those of each task."""
-        request, constraints, solver = settings
+        (request, constraints, solver), progress = how, Progress(self)
         if not rows.attributes:
             return unconstrained(engine, request)
         if isinstance(request.penalty, Pool):

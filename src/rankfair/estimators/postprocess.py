@@ -333,18 +333,13 @@ class RankFairPostprocessor(MetaRegressor):
             return m
         unknown = np.flatnonzero(codes < 0)
         average = np.zeros(len(unknown))
+        follow = between if self._straight else nearest
         for g, label in enumerate(self.groups_.tolist()):
-            rows = np.flatnonzero(codes == g)
-            m[rows] = self._followed(label, m[rows])
-            moved = self._followed(label, m[unknown])
-            average += self._shares[g] * (moved - m[unknown])
+            rows, knots = np.flatnonzero(codes == g), self.maps_[label]
+            m[rows] = follow(knots, m[rows])
+            average += self._shares[g] * (follow(knots, m[unknown]) - m[unknown])
         m[unknown] += average
         return finite_predictions(m)
-
-    def _followed(self, label: Any, m: Floats) -> Floats:
-        """Move predictions as those of a group."""
-        knots = self.maps_[label]
-        return between(knots, m) if self._straight else nearest(knots, m)
 
     def score(
         self,
