@@ -25,6 +25,8 @@ from rankfair import (
     StratifiedBalancedResiduals,
     StratifiedEqualMeans,
     TiltedRegressor,
+    load_model,
+    save_model,
 )
 from refusals import sentence
 
@@ -198,13 +200,16 @@ def test_columns_and_arrays_say_the_same(model):
         pytest.param("tilted", marks=pytest.mark.filterwarnings(INTERCHANGE)),
     ],
 )
-def test_blind_models_take_frames_without_the_group(name, library):
+def test_blind_models_take_frames_without_the_group(name, library, tmp_path):
     model, frame = model_of(name)
     whole, part = (
         library(it.to_dict("list")) for it in (frame, frame.drop(columns="sex"))
     )
     m = model.fit(whole, Y).predict(part)
     np.testing.assert_array_equal(m, model.predict(whole))
+    if name == "rank":
+        again = load_model(save_model(model, tmp_path / "model.rankfair"))
+        np.testing.assert_array_equal(m, again.predict(part))
     if name == "tilted":
         columns = make_column_transformer(
             (OneHotEncoder(sparse_output=False), ["sex"]), ("passthrough", ["a"])

@@ -151,8 +151,8 @@ def certify(
     Parameters
     ----------
     model : fitted regressor
-        Anything with ``predict``: `RankFairRegressor` (whose own ``certify`` is the
-        same), `TiltedRegressor`, `RankFairPostprocessor`, or another library's model.
+        Anything with ``predict``: `RankFairRegressor` (of which this is a method too),
+        `TiltedRegressor`, `RankFairPostprocessor`, or another library's model.
     X : array-like or data frame of shape (N, `n_features_in_`)
         New rows, as for ``predict``.
     y : array-like of shape (N,), optional
