@@ -36,8 +36,8 @@ from rankfair.cli.screen import (
     show_table,
     table_of,
 )
-from rankfair.cli.table_audit import as_text, audit_table, groups_of, many_groups
-from rankfair.files.columns import Roles, column_or_none, refuse_taken
+from rankfair.cli.table_audit import audit_table, groups_of, many_groups
+from rankfair.files.columns import Roles, column_or_none
 from rankfair.files.read import load
 from rankfair.files.table import Table, refuse_gaps
 from rankfair.files.write import write_table
@@ -152,14 +152,15 @@ def _predicted(
     Beside them roles, with the tasks of the model unless others are named, and the
     groups that others were compared with when it was fitted.
     """
+    from rankfair.cli.predict import with_predictions  # it imports all estimators
     from rankfair.files.codec import fits
-    from rankfair.files.encoding import ModelColumns  # it imports all estimators
+    from rankfair.files.encoding import ModelColumns
     from rankfair.files.model_files import describe_model
 
-    design, estimator = ModelColumns.of_file(model)
-    own, reading = design.reading(asked.reading())
+    columns, estimator = ModelColumns.of_file(model)
+    own, reading = columns.reading(asked.reading())
     roles = replace(roles, tasks=roles.tasks or own.tasks)
-    numbers = set(own.features or ()) - set(design.categories)
+    numbers = set(own.features or ()) - set(columns.categories)
     labels = (*roles.sensitive, *roles.tasks)
     wanted = replace(
         roles,
@@ -170,17 +171,14 @@ def _predicted(
         cut=(*roles.cut, *own.cut, *(name for name in labels if name in numbers)),
     )
     table = load(asked.files, wanted, reading)
-    refuse_taken(PREDICTION, table.names, table.source, OTHER_NAME)
-    values, message = design.predict(estimator, table)
-    said = (*table.notes, *filter(None, [message]))
-    table = replace(table.with_column(PREDICTION, values), notes=said)
+    table = with_predictions(columns, estimator, table, PREDICTION, OTHER_NAME)
     roles = replace(roles, predictions=(*roles.predictions, PREDICTION))
     kept: Any = (describe_model(model)["extra"] or {}).get("references")
     known = kept.items() if fits(kept, dict[str, str]) else ()
     compared = [
         label
         for name, label in known
-        if name in roles.sensitive and label in as_text(table[name]).tolist()
+        if name in roles.sensitive and label in table.text(name)
     ]
     return table, roles, compared
 

@@ -8,11 +8,10 @@ raises where it cannot, and enter it in `METHODS`.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, TypeAlias
 
 FREE = 0.5  # the band that asks for nothing
-
-
 Method: TypeAlias = Callable[[Any], Any]
 
 
@@ -31,10 +30,6 @@ def without_constraint(model: Any) -> Any:
 def _refuse_bins(model: Any) -> None:
     if model.bins is not None:
         raise ValueError("numbers are not cut into groups.")
-
-
-def _tilt(**settings: Any) -> Method:
-    return lambda model: changed(model, **{"constraints": "rank", **settings})
 
 
 def _map(constraint: Any, way: Any) -> Method:
@@ -74,9 +69,9 @@ METHODS: dict[str, Method] = {
     "constant shift": _map("rank", "shift"),
     "map of ranks": _map("rank", "least"),
     "map of distributions": _map("distribution", "least"),
-    "tilt": _tilt(),
-    "tilt, ranks and means": _tilt(constraints=["rank", "mean"]),
-    "NC-ADMM": _tilt(solver="ncadmm"),
+    "tilt": changed,
+    "tilt, ranks and means": partial(changed, constraints=["rank", "mean"]),
+    "NC-ADMM": partial(changed, solver="ncadmm"),
     "equal means in strata": _baseline("StratifiedEqualMeans"),
     "balanced residuals in strata": _baseline("StratifiedBalancedResiduals"),
     "covariance": _baseline("DecisionBoundaryCovariance"),

@@ -1,4 +1,4 @@
-"""An audit of a table: its groups, its tasks, and cells as text."""
+"""An audit of a table, its groups and its tasks."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def audit_table(
 
 def tasks_of(table: Table, roles: Roles) -> NDArray[Any] | None:
     """Return the task of each row; several columns are one task."""
-    texts = [as_text(table[name]) for name in roles.tasks]
+    texts = [table.text(name) for name in roles.tasks]
     return np.column_stack(texts) if texts else None
 
 
@@ -55,9 +55,8 @@ def groups_of(
     Numbers are cut as a model cuts them, into groups of equal weight, and bins are in
     their order: as text ``[10, 20)`` would come before ``[2, 10)``.
     """
-    columns: list[Any] = [table[name] for name in roles.sensitive]
-    if bins is None:
-        columns = [as_text(column) for column in columns]
+    read = table.text if bins is None else table.__getitem__
+    columns = [read(name) for name in roles.sensitive]
     source = Source("sensitive_features", columns, (), roles.sensitive)
     weights = read_weights(column_or_none(table, roles.weight), table.n_rows)
     return {it.name: it for it in read_features(source, weights, bins)}
@@ -71,13 +70,3 @@ def many_groups(sizes: Mapping[str, int], roles: Roles | None = None) -> list[st
         for name, n in sizes.items()
         if n > MANY and name not in cut
     ]
-
-
-def as_text(column: NDArray[Any]) -> NDArray[Any]:
-    """Return a column as text, whole numbers without a point."""
-    if column.dtype.kind == "O":
-        return column
-    kinds, codes = np.unique(column, return_inverse=True)
-    texts = [None if v != v else f"{v:.17g}" for v in kinds.tolist()]
-    found: NDArray[Any] = np.array(texts, object)[codes]
-    return found
