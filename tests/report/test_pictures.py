@@ -174,9 +174,8 @@ def drawn():
     fair = [row("tilt", 0.0, 0.8, "no"), row("true", 0.0, 0.79, "-")]
     free = [row(f"method {i}", 0.4, 0.4) for i in range(5)]
     paths = [
-        {"seed": seed, "gap": gap, "rmse": 0.8 + 0.01 * seed - gap}
+        [(gap, 0.8 + 0.01 * seed - gap) for gap in np.linspace(0, 0.4, 9)]
         for seed in range(3)
-        for gap in np.linspace(0, 0.4, 9)
     ]
     return draw_methods([*fair, *free], paths)
 

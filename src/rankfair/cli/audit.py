@@ -10,12 +10,7 @@ from typing import Any
 import numpy as np
 
 from rankfair.audit import Audit
-from rankfair.audit.records import (
-    LABELS,
-    MEASURES,
-    TaskLine,
-    raises_columns,
-)
+from rankfair.audit.records import LABELS, MEASURES, TaskLine, raises_columns
 from rankfair.audit.summary import (
     WIDEST,
     comparison_columns,
@@ -26,28 +21,15 @@ from rankfair.audit.summary import (
     without_gap,
     would_be_found,
 )
+from rankfair.cli.data import audit_table, groups_of, many_groups
 from rankfair.cli.errors import echo
 from rankfair.cli.options import AuditCommand
-from rankfair.cli.screen import (
-    Answer,
-    OnStep,
-    column_of,
-    say,
-    show_table,
-    table_of,
-)
-from rankfair.cli.table_audit import audit_table, groups_of, many_groups
+from rankfair.cli.screen import Answer, OnStep, column_of, say, show_table, table_of
 from rankfair.files.columns import Roles, column_or_none
 from rankfair.files.read import load
 from rankfair.files.table import Table, refuse_gaps
 from rankfair.files.write import write_table
-from rankfair.input.errors import (
-    Argument,
-    InputError,
-    clipped,
-    counted,
-    listed,
-)
+from rankfair.input.errors import Argument, InputError, clipped, counted, listed
 from rankfair.stats.estimate import Estimate
 
 PREDICTION = "prediction"
@@ -82,13 +64,11 @@ class Audited(Answer):
         if not quiet:
             say("", *_legend(self.audit))
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return what `docs/audit.schema.json` describes."""
-        return self.noted().to_dict()
-
     def table(self) -> Table:
         """Return a row for each comparison, then one for each task, worst first."""
-        tasks = sorted(self.audit.tasks, key=_gap_of, reverse=True)
+        gaps = [abs(line.auc.value - 0.5) for line in self.audit.tasks]
+        worst_first = np.argsort(-np.array(gaps), kind="stable")  # unknown ones last
+        tasks = [self.audit.tasks[i] for i in worst_first]
         texts = (*LABELS, "task", "adjusted_p", "flagged")
         return table_of((*self.audit.comparisons, *tasks), texts, MEASURES)
 
@@ -114,10 +94,12 @@ def audit_files(asked: AuditCommand, on_step: OnStep) -> Audited:
         table, roles, reference = _predicted(asked, roles, asked.model)
         asked = replace(asked, reference=asked.reference or reference or None)
     refuse_gaps(table, (*more, *roles.numbers, *roles.tasks))
+    groups = groups_of(table, roles, asked.bins)
     found = audit_table(
         table,
         roles,
-        groups_of(table, roles, asked.bins),
+        groups,
+        {name: table[name] for name in roles.predictions},
         random_state=asked.seed,
         controls={name: table[name] for name in asked.control or ()} or None,
         complementary=column_or_none(table, asked.complementary),
@@ -128,9 +110,7 @@ def audit_files(asked: AuditCommand, on_step: OnStep) -> Audited:
         rows = Table(_raises(found, table.lines), dialect=table.dialect)
         write_table(rows, asked.raises)
     written = tuple(filter(None, [asked.raises]))
-    sizes = {each.name: len(each.groups) for each in found.sensitive_features}
-    own = {name: n for name, n in sizes.items() if name in roles.sensitive}
-    notes = (*table.notes, *many_groups(own, roles))
+    notes = (*table.notes, *many_groups(groups.values(), roles))
     return Audited(audit=found, notes=notes, dialect=table.dialect, written=written)
 
 
@@ -183,12 +163,6 @@ def _predicted(
     return table, roles, compared
 
 
-def _gap_of(line: TaskLine) -> float:
-    """The distance of a task's AUC from 1/2; below all if it could not be estimated."""
-    gap = abs(line.auc.value - 0.5)
-    return -1.0 if math.isnan(gap) else gap
-
-
 def _show_gaps(found: Audit) -> None:
     """Print the gap in units and percent, over all rows and of the worst tasks."""
     tasks = [gap for gap in found.units if gap.task is not None]
@@ -199,7 +173,7 @@ def _show_gaps(found: Audit) -> None:
     tasks.sort(key=lambda gap: -abs(gap.mean_gap.value))
     lines = [gap for gap in found.units if gap.task is None] + tasks[:MOST_SHOWN]
     means = [gap.mean_gap for gap in lines]
-    shares = [_percent(gap.mean_gap_share) for gap in lines]
+    shares = [gap.mean_gap_share.mapped(lambda it: 100.0 * it) for gap in lines]
     ends = [interval(e, ".1f") for e in shares] if known else _intervals(means)
     echo()
     show_table(
@@ -214,10 +188,6 @@ def _show_gaps(found: Audit) -> None:
     )
     if len(tasks) > MOST_SHOWN:
         say(f"The {MOST_SHOWN} largest of {len(tasks)} gaps by task.")
-
-
-def _percent(share: Estimate) -> Estimate:
-    return share.mapped(lambda value: 100.0 * value)
 
 
 def _intervals(values: Sequence[Estimate]) -> list[str]:

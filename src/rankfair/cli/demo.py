@@ -149,15 +149,14 @@ def run_demo(asked: DemoCommand, on_step: OnStep) -> Demo:
     """Compare all methods at ε = 0 on each draw, and write records and pictures."""
     number, steps = itertools.count(1), asked.draws * (len(DEMO_METHODS) + 1)
     found: list[dict[str, Any]] = []
-    paths: list[dict[str, Any]] = []
+    paths: list[list[tuple[float, float]]] = []
     for seed in range(asked.seed, asked.seed + asked.draws):
         draw = Draw.of(seed)
         for name in DEMO_METHODS:
             on_step(name, next(number), steps)
             found += draw.records(name)
         on_step("path of all ε", next(number), steps)
-        path = draw.fitted(ASKED).path()
-        paths += [{"seed": seed, "gap": row.gap, "rmse": row.rmse} for row in path.rows]
+        paths.append([(at.gap, at.rmse) for at in draw.fitted(ASKED).path().rows])
     records = pl.DataFrame(found)
     of_method = records.group_by("method", "needs_group", "rows", maintain_order=True)
     errors = pl.col(MEASURES).std() / pl.len().sqrt()  # of one draw there are none

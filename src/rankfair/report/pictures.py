@@ -13,13 +13,16 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from rankfair.report.text import numbers_of
+
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
     from rankfair.audit.records import Audit
 
-Row: TypeAlias = Mapping[str, Any]  # a method, or a point of a path
+Row: TypeAlias = Mapping[str, Any]  # a method
+Points: TypeAlias = Sequence[tuple[float, float]]
 INK, PALE = "#222222", "#8a8a8a"
 BLUE, RUST, GREEN, PURPLE = "#0072B2", "#C04F00", "#00785A", "#A3357A"
 STYLE: Any = {
@@ -71,19 +74,15 @@ def as_bytes(figure: Figure, kind: Literal["png", "svg"]) -> bytes:
 def draw_audit(audit: Audit, axes: Any = None) -> Any:
     """Draw every AUC with its interval; models lie beside each other."""
     axes = _axes_of(axes, 7, 1.2 + 0.32 * len(audit.comparisons))
-    names = [c.pair for c in audit.comparisons]
-    place_of = {name: i for i, name in enumerate(dict.fromkeys(names))}
+    pairs = dict.fromkeys(c.pair for c in audit.comparisons)
+    place_of = {pair: i for i, pair in enumerate(pairs)}
     colours = (PALE, BLUE, RUST, GREEN, PURPLE)
     for j, model in enumerate(audit.model_names):
+        mine = [c for c in audit.comparisons if c.model == model]
         offset = 0.5 * ((j + 0.5) / len(audit.models) - 0.5)
-        mine = [
-            (c.auc, place_of[name] + offset)
-            for name, c in zip(names, audit.comparisons, strict=True)
-            if c.model == model
-        ]
-        low, x, high = np.transpose([(e.ci_low, e.value, e.ci_high) for e, _ in mine])
+        y = [place_of[c.pair] + offset for c in mine]
+        x, low, high = np.reshape(numbers_of(c.auc for c in mine), (-1, 3)).T
         look: Any = {"fmt": "o", "ms": 5, "color": colours[j % 5]}
-        y = [place for _, place in mine]
         axes.errorbar(x, y, xerr=(x - low, high - x), label=_plain(model), **look)
     axes.axvline(0.5, color=INK, lw=0.8)
     rows = [_plain(f"{feature}: {a} v {b}") for feature, a, b in place_of]
@@ -135,15 +134,15 @@ def draw_coefficients(
     return axes
 
 
-def draw_methods(rows: Sequence[Row], paths: Sequence[Row]) -> Figure:
+def draw_methods(rows: Sequence[Row], paths: Sequence[Points]) -> Figure:
     """Draw all methods by name, and the paths of tilt.
 
     Parameters
     ----------
     rows : sequence of dict
         Means of the methods with their standard errors, on held-out rows.
-    paths : sequence of dict
-        Rows of `model.path()`, each with the "seed" of its draw.
+    paths : sequence of pairs of float
+        For each draw the rank gap and the error of each ε, as many of all draws.
 
     Returns
     -------
@@ -202,15 +201,11 @@ def _gap(row: Row) -> float:
     return abs(float(row["auc"]) - 0.5)
 
 
-def _draw_paths(axes: Axes, paths: Sequence[Row]) -> Any:
+def _draw_paths(axes: Axes, paths: Sequence[Points]) -> Any:
     """Draw the path of each draw, pale, and their mean."""
-    of: dict[int, list[tuple[float, float]]] = {}
-    for row in paths:
-        of.setdefault(row["seed"], []).append((row["gap"], row["rmse"]))
-    for points in of.values():
-        axes.plot(*zip(*points, strict=True), color=BLUE, alpha=0.2, lw=0.8, zorder=2)
-    mean = np.mean([*of.values()], axis=0)
-    return axes.plot(*mean.T, color=BLUE, lw=2.4, zorder=3)[0]
+    for points in paths:
+        axes.plot(*np.transpose(points), color=BLUE, alpha=0.2, lw=0.8, zorder=2)
+    return axes.plot(*np.mean(paths, axis=0).T, color=BLUE, lw=2.4, zorder=3)[0]
 
 
 def _draw_method(axes: Axes, row: Row) -> Any:
