@@ -14,15 +14,6 @@ from sheets import at_auc, pay_csv, people, write_csv
 P = {"prediction": ["p"], "sensitive": ["g"], "target": None, "task": None}
 
 
-@pytest.fixture(scope="module")
-def made(tmp_path_factory):
-    """A pay roll and a model of it."""
-    folder = tmp_path_factory.mktemp("made")
-    csv, model = pay_csv(folder), folder / "m.rankfair"
-    answer("fit", csv, out=model, folds=0)
-    return csv, str(model)
-
-
 def test_each_comparison_is_told_of(tmp_path):
     told, file = [], pay_csv(tmp_path, groups="fmx", n=60)
     found = answer("audit", file, prediction=["age", "pay"], target=None, told=told)

@@ -14,18 +14,8 @@ from commands import COMMON, run, valid
 from rankfair.files.archive import unpack
 from rankfair.files.read import read_table
 from saved import mutated, tampered
-from sheets import pay_csv, people, write_csv
+from sheets import people, write_csv
 from tools import schema as schemas
-
-
-@pytest.fixture(scope="module")
-def made(tmp_path_factory):
-    """A pay roll and a model of it."""
-    folder = tmp_path_factory.mktemp("made")
-    csv, model = pay_csv(folder), folder / "m.rankfair"
-    options = [*COMMON, "--no-blind", "--folds", 0, "-o", model, "--notes", "A note."]
-    run("fit", csv, *options, code=0)
-    return csv, str(model)
 
 
 def test_schemas_are_made_from_the_records():
@@ -73,10 +63,7 @@ BAD = [
         "--at must be a number in [0, 1]; got 1.1",
     ),
     ("compare pay.csv {common} --method foo", '"NC-ADMM"'),
-    (
-        "audit pay.csv {common} --intersect",
-        "needs two or more features",
-    ),
+    ("audit pay.csv {common} --intersect", "needs two or more features"),
     ("path pay.csv {common} --sensitive education", "with --intersect"),
     ("fit pay.csv {common} -o a.model --html ./a.model", "named twice"),
     ("predict m.rankfair pay.csv -o a.csv --name ''", "another name with --name"),

@@ -14,7 +14,6 @@ from pathlib import Path
 import pytest
 import typer
 
-from commands import answer
 from rankfair.audit.summary import table_lines
 from rankfair.cli import errors
 from rankfair.cli.errors import (
@@ -29,7 +28,6 @@ from rankfair.files.columns import Roles
 from rankfair.files.read import load
 from rankfair.files.table import Reading
 from rankfair.input.errors import InputError, InputWarning, ModelFileError, TableError
-from sheets import pay_csv
 
 
 @pytest.mark.parametrize(
@@ -70,15 +68,6 @@ def test_warnings_are_notes_once(capsys, quiet):
     assert capsys.readouterr().err == said
 
 
-@pytest.fixture(scope="module")
-def files(tmp_path_factory):
-    """A model and rows for it."""
-    folder = tmp_path_factory.mktemp("files")
-    rows, model = pay_csv(folder), folder / "m.rankfair"
-    answer("fit", rows, out=model, folds=0)
-    return {"rows": rows, "model": str(model)}
-
-
 @pytest.mark.skipif(os.name == "nt", reason="asks a shell")
 @pytest.mark.parametrize(
     ("command", "code", "said"),
@@ -88,24 +77,24 @@ def files(tmp_path_factory):
         ("describe {model} | true; exit ${{PIPESTATUS[0]}}", 141, ""),
     ],
 )
-def test_standard_streams_that_are_closed(files, command, code, said):
+def test_standard_streams_that_are_closed(model, command, code, said):
     if "/dev/full" in command and not Path("/dev/full").exists():
         pytest.skip("there is no full device")
-    words = f"{shlex.quote(sys.executable)} -m rankfair {command.format(**files)}"
+    words = f"{shlex.quote(sys.executable)} -m rankfair {command.format(model=model)}"
     done = subprocess.run(["bash", "-c", words], capture_output=True, text=True)
     assert done.returncode == code
     assert done.stderr.startswith(said) and len(done.stderr.splitlines()) <= 1
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no named pipes")
-def test_a_command_that_is_told_to_stop_leaves_nothing(files, tmp_path):
+def test_a_command_that_is_told_to_stop_leaves_nothing(made, tmp_path):
     """Predictions wait for a reader who does not come, beside their pipe."""
     pipe, temporary = tmp_path / "p.csv", tmp_path / "temporary"
     os.mkfifo(pipe)
     temporary.mkdir()
     command = [sys.executable, "-m", "rankfair", "predict"]
     with subprocess.Popen(
-        [*command, files["model"], files["rows"], "-o", str(pipe)],
+        [*command, *made[::-1], "-o", str(pipe)],
         env={**os.environ, "TMPDIR": str(temporary)},
         stderr=subprocess.PIPE,
         text=True,

@@ -13,14 +13,6 @@ from rankfair.files.write import write_table
 from sheets import pay_csv, people, write_csv
 
 
-@pytest.fixture(scope="module")
-def model(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("model")
-    out = folder / "m.rankfair"
-    answer("fit", pay_csv(folder), out=out, folds=0, blind=False)
-    return str(out)
-
-
 def test_rows_keep_their_columns_and_order(model, tmp_path):
     csv, out = pay_csv(tmp_path, seed=5), str(tmp_path / "p.csv")
     done = run("predict", model, csv, "-o", out, "--name", "guess", code=0)

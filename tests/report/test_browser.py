@@ -156,10 +156,7 @@ def test_hostile_names_stay_text_and_the_policy_stops_the_rest(opened):
 
 def values(audit, key, model):
     lines = {line.task: line for line in audit.tasks if line.model == model}
-    read = {
-        "AUC": lambda line: line.auc.value,
-        "p": lambda line: line.adjusted_p,
-    }[key]
+    read = {"AUC": lambda line: line.auc.value, "p": lambda line: line.adjusted_p}[key]
     return {task: read(line) for task, line in lines.items()}
 
 

@@ -366,7 +366,8 @@ def test_methods_stand_side_by_side():
         unknown("lost"),
     )
     table = MethodTable(lines, MADE, "Two of three.", notes=("Why.",))
-    page = Reader(render_comparison(table.noted(("3 rows are left out.",))))
+    read = replace(MADE, notes=("3 rows are left out.",))
+    page = Reader(render_comparison(replace(table, provenance=read)))
     assert "3 rows are left out." in page.text("li")
     assert len(page.all("circle")) == 2
     names = [name for tag, name in page.texts if tag == "bdi"]

@@ -12,26 +12,14 @@ from zipfile import is_zipfile
 import typer
 
 from rankfair import __version__
+from rankfair.cli import options
 from rankfair.cli.errors import check_outputs, check_sheet, echo, echo_json, fail
-from rankfair.cli.options import (
-    AuditCommand,
-    Commands,
-    CompareCommand,
-    DemoCommand,
-    DescribeCommand,
-    FitCommand,
-    Once,
-    OnnxCommand,
-    PathCommand,
-    PredictCommand,
-    expanded,
-)
 
 TABLES = (".csv", ".tsv", ".txt", ".xlsx", ".parquet", ".pq", ".html")
 # Rich help pages and tracebacks cost more import time than all the rest of `--help`.
 app = typer.Typer(
     name="rankfair",
-    cls=Commands,
+    cls=options.Commands,
     help="Regression whose predictions do not rank one group above another.\n\n"
     "Example: rankfair audit pay.csv --target pay --sensitive gender --task job",
     no_args_is_help=True,
@@ -42,7 +30,8 @@ app = typer.Typer(
 
 
 def _command(function: Callable[[Any], None]) -> None:
-    app.command(function.__name__.replace("_", "-"), cls=Once)(expanded(function))
+    named = app.command(function.__name__.replace("_", "-"), cls=options.Once)
+    named(options.expanded(function))
 
 
 def _show_version(asked: bool) -> None:
@@ -51,23 +40,21 @@ def _show_version(asked: bool) -> None:
         raise typer.Exit
 
 
+VERSION = typer.Option(
+    "--version",
+    callback=_show_version,
+    is_eager=True,
+    help="Print the version and exit.",
+)
+
+
 @app.callback()
-def root(
-    version: Annotated[
-        bool,
-        typer.Option(
-            "--version",
-            callback=_show_version,
-            is_eager=True,
-            help="Print the version and exit.",
-        ),
-    ] = False,
-) -> None:
+def root(version: Annotated[bool, VERSION] = False) -> None:
     """Hold the options that come before a command."""
 
 
 @_command
-def audit(asked: AuditCommand) -> None:
+def audit(asked: options.AuditCommand) -> None:
     """Measure how a prediction or a target ranks the groups.
 
     Without predictions the target itself is audited: its gap in units and in percent,
@@ -86,7 +73,7 @@ def audit(asked: AuditCommand) -> None:
 
 
 @_command
-def fit(asked: FitCommand) -> None:
+def fit(asked: options.FitCommand) -> None:
     """Fit a model that does not rank one group above another.
 
     The report compares it with the same model without the constraint, on rows that the
@@ -109,7 +96,7 @@ def fit(asked: FitCommand) -> None:
 
 
 @_command
-def predict(asked: PredictCommand) -> None:
+def predict(asked: options.PredictCommand) -> None:
     """Add a column of predictions to the rows of a file.
 
     A folder of Parquet files is predicted file by file into a new folder, under the
@@ -130,7 +117,7 @@ def predict(asked: PredictCommand) -> None:
 
 
 @_command
-def path(asked: PathCommand) -> None:
+def path(asked: options.PathCommand) -> None:
     """Show what each ε costs: error and rank gap on rows that a fit has not seen.
 
     Example: rankfair path pay.csv --target pay --sensitive gender --task job --html
@@ -142,7 +129,7 @@ def path(asked: PathCommand) -> None:
 
 
 @_command
-def compare(asked: CompareCommand) -> None:
+def compare(asked: options.CompareCommand) -> None:
     """Try all methods on one's own data by cross-validation.
 
     Example: rankfair compare pay.csv --target pay --sensitive gender --task job --html
@@ -175,7 +162,7 @@ def _answer(
 
 
 @_command
-def describe(asked: DescribeCommand) -> None:
+def describe(asked: options.DescribeCommand) -> None:
     """Say what a model file holds, without running anything in it.
 
     Example: rankfair describe pay.rankfair --card
@@ -194,7 +181,7 @@ def describe(asked: DescribeCommand) -> None:
 
 
 @_command
-def export_onnx(asked: OnnxCommand) -> None:
+def export_onnx(asked: options.OnnxCommand) -> None:
     """Write a model as ONNX, for programs without Python.
 
     Example: rankfair export-onnx pay.rankfair pay.onnx
@@ -209,17 +196,14 @@ def export_onnx(asked: OnnxCommand) -> None:
 
 
 @_command
-def demo(asked: DemoCommand) -> None:
+def demo(asked: options.DemoCommand) -> None:
     """Compare the methods on synthetic data: table and picture.
 
     Example: rankfair demo --out demo --seed 1
     """
     if find_spec("matplotlib") is None:
         fail('The picture needs an extra: pip install "rankfair[plot]"')
-    try:
-        asked.out.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        fail(f"Could not write to --out {asked.out}: {error.strerror or error}")
+    asked.out.mkdir(parents=True, exist_ok=True)
     from rankfair.cli.demo import run_demo
     from rankfair.cli.screen import progress
 

@@ -10,12 +10,7 @@ from typing import Any
 import numpy as np
 
 from rankfair.audit import Audit
-from rankfair.audit.records import (
-    LABELS,
-    MEASURES,
-    TaskLine,
-    raises_columns,
-)
+from rankfair.audit.records import LABELS, MEASURES, TaskLine, raises_columns
 from rankfair.audit.summary import (
     WIDEST,
     comparison_columns,
@@ -26,33 +21,15 @@ from rankfair.audit.summary import (
     without_gap,
     would_be_found,
 )
+from rankfair.cli.data import audit_table, groups_of, many_groups
 from rankfair.cli.errors import echo
 from rankfair.cli.options import AuditCommand
-from rankfair.cli.screen import (
-    Answer,
-    OnStep,
-    column_of,
-    say,
-    show_table,
-    table_of,
-)
-from rankfair.cli.table_audit import as_text, audit_table, groups_of, many_groups
-from rankfair.files.columns import (
-    Roles,
-    column_or_none,
-    looks_like_identifier,
-    refuse_taken,
-)
+from rankfair.cli.screen import Answer, OnStep, column_of, say, show_table, table_of
+from rankfair.files.columns import Roles, column_or_none, looks_like_identifier
 from rankfair.files.read import load
 from rankfair.files.table import Table
 from rankfair.files.write import write_table
-from rankfair.input.errors import (
-    Argument,
-    InputError,
-    clipped,
-    counted,
-    listed,
-)
+from rankfair.input.errors import Argument, InputError, clipped, counted, listed
 from rankfair.stats.estimate import Estimate
 
 PREDICTION = "prediction"
@@ -87,13 +64,11 @@ class Audited(Answer):
         if not quiet:
             say("", *_legend(self.audit))
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return what `docs/audit.schema.json` describes."""
-        return self.noted().to_dict()
-
     def table(self) -> Table:
         """Return a row for each comparison, then one for each task, worst first."""
-        tasks = sorted(self.audit.tasks, key=_gap_of, reverse=True)
+        gaps = [abs(line.auc.value - 0.5) for line in self.audit.tasks]
+        worst_first = np.argsort(-np.array(gaps), kind="stable")  # unknown ones last
+        tasks = [self.audit.tasks[i] for i in worst_first]
         texts = (*LABELS, "task", "adjusted_p", "flagged")
         return table_of((*self.audit.comparisons, *tasks), texts, MEASURES)
 
@@ -118,10 +93,12 @@ def audit_files(asked: AuditCommand, on_step: OnStep) -> Audited:
     else:
         table, roles, reference = _predicted(asked, roles, asked.model)
         asked = replace(asked, reference=asked.reference or reference or None)
+    groups = groups_of(table, roles, asked.bins)
     found = audit_table(
         table,
         roles,
-        groups_of(table, roles, asked.bins),
+        groups,
+        {name: table[name] for name in roles.predictions},
         random_state=asked.seed,
         controls={name: table[name] for name in asked.control or ()} or None,
         complementary=column_or_none(table, asked.complementary),
@@ -131,9 +108,7 @@ def audit_files(asked: AuditCommand, on_step: OnStep) -> Audited:
     if asked.raises is not None:
         write_table(_raises(found, table, roles), asked.raises)
     written = tuple(filter(None, [asked.raises]))
-    sizes = {each.name: len(each.groups) for each in found.sensitive_features}
-    own = {name: n for name, n in sizes.items() if name in roles.sensitive}
-    notes = (*table.notes, *many_groups(own, roles))
+    notes = (*table.notes, *many_groups(groups.values(), roles))
     return Audited(audit=found, notes=notes, dialect=table.dialect, written=written)
 
 
@@ -162,14 +137,15 @@ def _predicted(
     Beside them roles, with the tasks of the model unless others are named, and the
     groups that others were compared with when it was fitted.
     """
+    from rankfair.cli.predict import with_predictions  # it imports all estimators
     from rankfair.files.archive import fits
-    from rankfair.files.encoding import ModelColumns  # it imports all estimators
+    from rankfair.files.encoding import ModelColumns
     from rankfair.files.model_files import describe_model
 
-    design, estimator = ModelColumns.of_file(model)
-    own, reading = design.reading(asked.reading())
+    columns, estimator = ModelColumns.of_file(model)
+    own, reading = columns.reading(asked.reading())
     roles = replace(roles, tasks=roles.tasks or own.tasks)
-    numbers = set(own.features or ()) - set(design.categories)
+    numbers = set(own.features or ()) - set(columns.categories)
     labels = (*roles.sensitive, *roles.tasks)
     wanted = replace(
         roles,
@@ -180,25 +156,16 @@ def _predicted(
         cut=(*roles.cut, *own.cut, *(name for name in labels if name in numbers)),
     )
     table = load(asked.files, wanted, reading)
-    refuse_taken(PREDICTION, table.names, table.source, OTHER_NAME)
-    values, message = design.predict(estimator, table)
-    said = (*table.notes, *filter(None, [message]))
-    table = replace(table.with_column(PREDICTION, values), notes=said)
+    table = with_predictions(columns, estimator, table, PREDICTION, OTHER_NAME)
     roles = replace(roles, predictions=(*roles.predictions, PREDICTION))
     kept: Any = (describe_model(model)["extra"] or {}).get("references")
     known = kept.items() if fits(kept, dict[str, str]) else ()
     compared = [
         label
         for name, label in known
-        if name in roles.sensitive and label in as_text(table[name]).tolist()
+        if name in roles.sensitive and label in table.text(name)
     ]
     return table, roles, compared
-
-
-def _gap_of(line: TaskLine) -> float:
-    """The distance of a task's AUC from 1/2; below all if it could not be estimated."""
-    gap = abs(line.auc.value - 0.5)
-    return -1.0 if math.isnan(gap) else gap
 
 
 def _show_gaps(found: Audit) -> None:
@@ -211,7 +178,7 @@ def _show_gaps(found: Audit) -> None:
     tasks.sort(key=lambda gap: -abs(gap.mean_gap.value))
     lines = [gap for gap in found.units if gap.task is None] + tasks[:MOST_SHOWN]
     means = [gap.mean_gap for gap in lines]
-    shares = [_percent(gap.mean_gap_share) for gap in lines]
+    shares = [gap.mean_gap_share.mapped(lambda it: 100.0 * it) for gap in lines]
     ends = [interval(e, ".1f") for e in shares] if known else _intervals(means)
     echo()
     show_table(
@@ -226,10 +193,6 @@ def _show_gaps(found: Audit) -> None:
     )
     if len(tasks) > MOST_SHOWN:
         say(f"The {MOST_SHOWN} largest of {len(tasks)} gaps by task.")
-
-
-def _percent(share: Estimate) -> Estimate:
-    return share.mapped(lambda value: 100.0 * value)
 
 
 def _intervals(values: Sequence[Estimate]) -> list[str]:

@@ -10,23 +10,17 @@ from typing import Any
 import numpy as np
 
 from rankfair.audit import Audit, Gate
-from rankfair.audit.records import ModelLine, gap_interval
+from rankfair.audit.records import ModelLine, gap_interval, plain
 from rankfair.audit.summary import REVERSALS, warning
-from rankfair.cli.data import FitData, HeldOut, not_judged_note, read_data
+from rankfair.cli.data import FitData, HeldOut, read_data
 from rankfair.cli.errors import sentence_of
 from rankfair.cli.methods import METHODS
 from rankfair.cli.options import CompareCommand
-from rankfair.cli.screen import (
-    Compared,
-    OnStep,
-    figure,
-    not_run,
-)
+from rankfair.cli.screen import Compared, OnStep, figure, not_run, table_of
 from rankfair.cli.verdict import NO_USE, is_useless
 from rankfair.input.errors import check_choice
 from rankfair.input.folds import Folds
-from rankfair.report.methods_page import MethodLine, MethodTable
-from rankfair.stats.estimate import Estimate
+from rankfair.report.methods_page import COLUMNS, MethodLine, MethodTable
 from rankfair.stats.means import paired_cost
 
 HOW = (
@@ -47,7 +41,6 @@ def compare_files(asked: CompareCommand, on_step: OnStep) -> Compared:
     found, refused = _try_all(names, model, data, parts, on_step)
     audit = data.audit(model, {name: each.values for name, each in found.items()})
     best, least = _best(audit, asked.within, data, found)
-    few = not_judged_note([f"{label} ({it})" for it, label in audit.unjudged()])
     lines = [_line(audit, each, found[each.name].note) for each in audit.models]
     page = MethodTable(
         lines=tuple(replace(line, chosen=line.method == best) for line in lines),
@@ -56,13 +49,16 @@ def compare_files(asked: CompareCommand, on_step: OnStep) -> Compared:
         title=asked.title or "Methods compared",
         notes=(HOW, *not_run(refused)),
     )
-    return Compared(
+    measures = [column.field for column in COLUMNS]
+    own = {"methods": plain(page.lines), "not_run": refused}
+    return Compared.of(
+        data,
+        [f"{label} ({it})" for it, label in audit.unjudged()],
         page=page,
+        rows=table_of(page.lines, ("method", "groups", "note"), measures),
+        found={"format": "rankfair-compare", **own},
         audit=audit,
         refused=refused,
-        notes=(*data.notes, *few),
-        few=few,
-        dialect=data.table.dialect,
     )
 
 
@@ -89,8 +85,7 @@ def _line(audit: Audit, of: ModelLine, note: str) -> MethodLine:
     within = f"within tasks the gap {REVERSALS[how]}" if how else ""
     note = "; ".join(filter(None, [NO_USE if is_useless(of) else "", within, note]))
     if worst is None:
-        nothing = Estimate(math.nan)
-        return MethodLine(name, of.rmse, nothing, nothing, nothing, note=note)
+        return MethodLine(name, of.rmse, note=note)
     low, high = gap_interval(worst.auc.ci_low, worst.auc.ci_high)
     where = f" ({worst.sensitive_feature})" if len(audit.sensitive_features) > 1 else ""
     return MethodLine(

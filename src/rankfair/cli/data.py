@@ -1,31 +1,86 @@
-"""Rows of files ready to be fitted, their groups, and fits fold by fold."""
+"""Rows of files: their groups, audits of them, and fits fold by fold."""
 
 from __future__ import annotations
 
+import shlex
+import sys
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import clone
-from sklearn.exceptions import ConvergenceWarning
 
-from rankfair.audit import Audit
+from rankfair.audit import Audit, audit
 from rankfair.cli.errors import NotEstimableError
-from rankfair.cli.table_audit import audit_table, groups_of, many_groups, tasks_of
+from rankfair.cli.methods import changed
 from rankfair.files.columns import Roles, column_or_none, without_identifiers
-from rankfair.files.encoding import ModelColumns
 from rankfair.files.read import load
 from rankfair.files.table import Table
 from rankfair.input.arrays import Floats
-from rankfair.input.errors import InputError, counted, listed, shown
+from rankfair.input.errors import InputError, counted, shown
 from rankfair.input.folds import Folds, make_folds, out_of_fold, take_rows
 from rankfair.input.frames import find_labels, read_weights
-from rankfair.input.groups import SensitiveGroups
+from rankfair.input.groups import SensitiveGroups, Source, read_features
 from rankfair.input.scored_rows import read_audited
+
+if TYPE_CHECKING:  # they import all estimators
+    from rankfair.files.encoding import ModelColumns
+
+MANY = 12  # groups that a reader can still compare
+
+
+def audit_table(
+    table: Table,
+    roles: Roles,
+    groups: Mapping[str, SensitiveGroups],
+    models: Mapping[str, Any],
+    **settings: Any,
+) -> Audit:
+    """Audit the predictions of a table's rows by ``models``, or else its target."""
+    target = {str(it): table[it] for it in [roles.target] if it is not None}
+    return audit(
+        (models and target) or None,
+        models or target,
+        sensitive_features=groups,
+        tasks=tasks_of(table, roles),
+        sample_weight=column_or_none(table, roles.weight),
+        command=shlex.join(["rankfair", *sys.argv[1:]]),
+        **settings,
+    )
+
+
+def tasks_of(table: Table, roles: Roles) -> NDArray[Any] | None:
+    """Return the task of each row; several columns are one task."""
+    texts = [table.text(name) for name in roles.tasks]
+    return np.column_stack(texts) if texts else None
+
+
+def groups_of(
+    table: Table, roles: Roles, bins: int | None = None
+) -> dict[str, SensitiveGroups]:
+    """Return the groups of each sensitive column, text in alphabetical order.
+
+    Numbers are cut as a model cuts them, into groups of equal weight, and bins are in
+    their order: as text ``[10, 20)`` would come before ``[2, 10)``.
+    """
+    read = table.text if bins is None else table.__getitem__
+    columns: list[Any] = [read(name) for name in roles.sensitive]
+    source = Source("sensitive_features", columns, (), roles.sensitive)
+    weights = read_weights(column_or_none(table, roles.weight), table.n_rows)
+    return {it.name: it for it in read_features(source, weights, bins)}
+
+
+def many_groups(every: Iterable[SensitiveGroups], roles: Roles) -> list[str]:
+    """Return a note on each sensitive column that may be a number."""
+    bins = "if it is a number, --bins 4 makes four of it."
+    return [
+        f"{shown(groups.name)} has {len(groups.labels)} groups; {bins}"
+        for groups in every
+        if len(groups.labels) > MANY and groups.name not in roles.cut
+    ]
 
 
 class HeldOut(NamedTuple):
@@ -50,13 +105,14 @@ class FitData:
 
     def fit(self, model: Any, rows: NDArray[Any] | None = None) -> Any:
         """Return a copy of a model, fitted to some rows or to all."""
-        if rows is not None:
-            return self.take(rows).fit(model)
-        more = {} if self.weights is None else {"sample_weight": self.weights}
-        return clone(model).fit(self.X, self.y, **more)
+        some = self if rows is None else self.take(rows)
+        more = {} if some.weights is None else {"sample_weight": some.weights}
+        return changed(model).fit(some.X, some.y, **more)
 
     def held_out(self, model: Any, parts: Folds) -> HeldOut:
         """Return predictions by fits to other rows; NaN where a row is in no fold."""
+        from sklearn.exceptions import ConvergenceWarning
+
         warned = []
 
         def predicted(train: NDArray[Any], test: NDArray[Any]) -> Any:
@@ -81,8 +137,15 @@ class FitData:
                 "No row can be held out, because each task has one row only: name "
                 "other columns in --task."
             )
+        kept = None if self.weights is None else np.sign(self.weights)
         for groups in self.groups.values():
-            _check_groups(groups, self.weights)
+            for place in np.flatnonzero(groups.sizes(kept) == 1):
+                label = shown(groups.labels.tolist()[place])
+                said = f"Group {label} of {shown(groups.name)} has 1 row: too few to"
+                cure = "Join it with another group, or leave such cells empty."
+                more = many_groups([groups], self.roles)
+                one = f"{said} hold some of them out."
+                raise NotEstimableError(" ".join([one, cure, *more]))
 
     def folds(self, n_folds: int, seed: int) -> Folds:
         """Return rows to fit and rows to measure, dealt out within tasks and groups."""
@@ -138,10 +201,8 @@ class FitData:
         )
         if some is self:
             return found
-        target, tasks = (
-            {str(self.roles.target): self.y},
-            tasks_of(self.table, self.roles),
-        )
+        target = {str(self.roles.target): self.y}
+        tasks = tasks_of(self.table, self.roles)
         whole = read_audited(None, target, self.groups, tasks, self.weights, False)
         made = replace(found.provenance, fingerprint=whole.fingerprint)
         return replace(found, provenance=made)
@@ -149,7 +210,6 @@ class FitData:
     @property
     def notes(self) -> tuple[str, ...]:
         """What a person should know of the columns."""
-        sizes = {name: len(of.labels) for name, of in self.groups.items()}
         message = filter(None, [self.design.message])
         unknown = (
             f"{counted(of.n_unknown, 'row has', 'rows have')} no {name}: fitted, but "
@@ -157,12 +217,14 @@ class FitData:
             for name, of in self.groups.items()
             if of.n_unknown
         )
-        groups = many_groups(sizes, self.roles)
+        groups = many_groups(self.groups.values(), self.roles)
         return (*self.table.notes, *groups, *message, *unknown)
 
 
 def read_data(asked: Any) -> FitData:
     """Read files and learn how their columns become predictors."""
+    from rankfair.files.encoding import ModelColumns
+
     roles, reading = asked.roles(), asked.reading()
     table = load(asked.files, needed_target(roles), reading)
     table, roles = without_identifiers(table, roles, reading.numbers)
@@ -179,19 +241,3 @@ def needed_target(roles: Roles) -> Roles:
     if roles.target is None:
         raise InputError("y", "is needed: it names the column to predict")
     return roles
-
-
-def not_judged_note(labels: Sequence[str]) -> tuple[str, ...]:
-    """Return a note on groups of too few rows, if there are any."""
-    return (f"Too few rows to judge {listed(labels)}.",) if labels else ()
-
-
-def _check_groups(groups: SensitiveGroups, weights: Any) -> None:
-    """Raise if one of the groups has a single row, which is always learnt from."""
-    sizes = groups.sizes(None if weights is None else np.sign(weights))
-    for place in np.flatnonzero(sizes == 1):
-        label, name = shown(groups.labels.tolist()[place]), shown(groups.name)
-        more = many_groups({groups.name: len(sizes)})
-        said = f"Group {label} of {name} has 1 row: too few to hold some of them out."
-        cure = "Join it with another group, or leave such cells empty."
-        raise NotEstimableError(" ".join([said, cure, *more]))

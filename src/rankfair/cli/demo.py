@@ -7,19 +7,20 @@ from __future__ import annotations
 
 import itertools
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 from scipy.stats import ks_2samp
 
 from rankfair.cli.errors import echo
 from rankfair.cli.methods import METHODS, Method, changed
 from rankfair.cli.options import DemoCommand
-from rankfair.cli.screen import OnStep, column_of, say, show_table
+from rankfair.cli.screen import OnStep, say, show_table
 from rankfair.datasets.synthetic import make_biased_tasks
 from rankfair.estimators.linear import RankFairRegressor
 from rankfair.files.table import Table
@@ -43,8 +44,6 @@ LEGEND = (
     "noise. No fit knows it: it is the best that is possible.",
 )
 ASKED = RankFairRegressor(0.0, tasks="task", sensitive_features="z")
-
-
 # β is what cross-validation chooses for this solver: docs/reproduction.md.
 PAPER = {"solver": "paper", "penalty": "task", "beta": 0.01, "random_state": 0}
 DEFAULT, FAIR_SCORE = "tilt (default)", "true fair score"
@@ -60,25 +59,6 @@ DEMO_METHODS: dict[str, tuple[Method | None, str]] = {
     FAIR_SCORE: (None, "-"),  # nobody can compute it
 }
 FILES = ("frontier.png", "frontier.svg", "records.csv")
-
-
-class MeanOfDraws(NamedTuple):
-    """A mean over draws of the data, with its standard error; NaN for one draw."""
-
-    value: float
-    error: float
-
-
-class MethodMeans(NamedTuple):
-    """The measures of one method on one set of rows, over all draws."""
-
-    method: str
-    needs_group: str
-    rows: str
-    rmse: MeanOfDraws
-    auc: MeanOfDraws
-    md: MeanOfDraws
-    ks: MeanOfDraws
 
 
 @dataclass(frozen=True)
@@ -123,67 +103,6 @@ class Draw:
             }
 
 
-@dataclass(frozen=True)
-class Demo:
-    """The means of all methods, what they warned of first, and files written."""
-
-    means: list[MethodMeans]
-    warned: dict[str, str]
-    files: list[Path]
-
-    def show(self) -> None:
-        """Print the table, how sure it is, the warnings, and where the files are."""
-        train, rows = ([it for it in self.means if it.rows == kind] for kind in PARTS)
-        show_table(
-            ("method", [it.method for it in rows]),
-            ("group", [it.needs_group for it in rows]),
-            *((name.upper(), _column(rows, name)) for name in MEASURES),
-            ("train RMSE", _column(train, "rmse")),
-            ("train AUC", _column(train, "auc")),
-            strong=[i for i, it in enumerate(rows) if it.method == DEFAULT],
-        )
-        errors = {
-            name.upper(): max(getattr(it, name).error for it in rows)
-            for name in MEASURES
-        }
-        most = ", ".join(f"{each:.4f} ({name})" for name, each in errors.items())
-        unsure = f"Means over draws; standard errors on held-out rows: at most {most}."
-        warned = (f"{method}: {note}" for method, note in self.warned.items())
-        for paragraph in (unsure, *LEGEND, *warned):
-            say("", paragraph)
-        say("")
-        for path in self.files:
-            echo(f"wrote {path}")
-
-
-def _column(rows: Sequence[MethodMeans], name: str) -> list[str]:
-    return [f"{getattr(it, name).value:z.3f}" for it in rows]
-
-
-def run_demo(asked: DemoCommand, on_step: OnStep) -> Demo:
-    """Compare all methods at ε = 0 on each draw, and write records and pictures."""
-    number, steps = itertools.count(1), asked.draws * (len(DEMO_METHODS) + 1)
-    records: list[dict[str, Any]] = []
-    paths: list[dict[str, Any]] = []
-    for seed in range(asked.seed, asked.seed + asked.draws):
-        draw = Draw.of(seed)
-        for name in DEMO_METHODS:
-            on_step(name, next(number), steps)
-            records += draw.records(name)
-        on_step("path of all ε", next(number), steps)
-        path = draw.fitted(ASKED).path()
-        paths += [{"seed": seed, "gap": row.gap, "rmse": row.rmse} for row in path.rows]
-    means = _means(records)
-    picture = draw_methods(means, paths)
-    png, svg, table = (asked.out / name for name in FILES)
-    write_whole(png, as_bytes(picture, "png"))
-    write_whole(svg, as_bytes(picture, "svg"))
-    columns = {name: column_of([row[name] for row in records]) for name in records[0]}
-    write_table(Table(columns), table)
-    warned = {row["method"]: row["note"] for row in reversed(records) if row["note"]}
-    return Demo(means, warned, [png, svg, table])
-
-
 def _measures(y: Floats, m: Floats, in_a: NDArray[np.bool_]) -> dict[str, float]:
     return {
         "rmse": rmse(y, m),
@@ -193,18 +112,61 @@ def _measures(y: Floats, m: Floats, in_a: NDArray[np.bool_]) -> dict[str, float]
     }
 
 
-def _means(records: Sequence[Mapping[str, Any]]) -> list[MethodMeans]:
-    """Return the means over draws, for each method and set of rows."""
-    of: dict[tuple[str, str, str], list[Mapping[str, Any]]] = {}
-    for row in records:
-        of.setdefault((row["method"], row["needs_group"], row["rows"]), []).append(row)
-    return [
-        MethodMeans(*key, *(_mean([row[name] for row in rows]) for name in MEASURES))
-        for key, rows in of.items()
-    ]
+@dataclass(frozen=True)
+class Demo:
+    """Means and standard errors of all methods over draws, by method and rows.
+
+    Beside them what the methods warned of first, and the files written.
+    """
+
+    means: pl.DataFrame
+    warned: dict[str, str]
+    files: list[Path]
+
+    def show(self) -> None:
+        """Print the table, how sure it is, the warnings, and where the files are."""
+        train, rows = (self.means.filter(rows=kind) for kind in PARTS)
+        measured = [(name.upper(), rows[name]) for name in MEASURES]
+        measured += [(f"train {name.upper()}", train[name]) for name in MEASURES[:2]]
+        show_table(
+            ("method", rows["method"]),
+            ("group", rows["needs_group"]),
+            *((name, [f"{it:z.3f}" for it in of]) for name, of in measured),
+            strong=[rows["method"].to_list().index(DEFAULT)],
+        )
+        most: dict[str, Any] = rows.max().row(0, named=True)
+        sure = [f"{most[f'{name}_error']:.4f} ({name.upper()})" for name in MEASURES]
+        unsure = "Means over draws; standard errors on held-out rows: at most "
+        warned = (f"{method}: {note}" for method, note in self.warned.items())
+        for paragraph in (f"{unsure}{', '.join(sure)}.", *LEGEND, *warned):
+            say("", paragraph)
+        say("")
+        for path in self.files:
+            echo(f"wrote {path}")
 
 
-def _mean(values: Sequence[float]) -> MeanOfDraws:
-    n = len(values)
-    error = np.std(values, ddof=1) / np.sqrt(n) if n > 1 else np.nan
-    return MeanOfDraws(float(np.mean(values)), float(error))
+def run_demo(asked: DemoCommand, on_step: OnStep) -> Demo:
+    """Compare all methods at ε = 0 on each draw, and write records and pictures."""
+    number, steps = itertools.count(1), asked.draws * (len(DEMO_METHODS) + 1)
+    found: list[dict[str, Any]] = []
+    paths: list[list[tuple[float, float]]] = []
+    for seed in range(asked.seed, asked.seed + asked.draws):
+        draw = Draw.of(seed)
+        for name in DEMO_METHODS:
+            on_step(name, next(number), steps)
+            found += draw.records(name)
+        on_step("path of all ε", next(number), steps)
+        paths.append([(at.gap, at.rmse) for at in draw.fitted(ASKED).path().rows])
+    records = pl.DataFrame(found)
+    of_method = records.group_by("method", "needs_group", "rows", maintain_order=True)
+    errors = pl.col(MEASURES).std() / pl.len().sqrt()  # of one draw there are none
+    means = of_method.agg(
+        pl.col(MEASURES).mean(), errors.fill_null(np.nan).name.suffix("_error")
+    )
+    picture = draw_methods(means.filter(rows="held-out").to_dicts(), paths)
+    png, svg, table = (asked.out / name for name in FILES)
+    write_whole(png, as_bytes(picture, "png"))
+    write_whole(svg, as_bytes(picture, "svg"))
+    write_table(Table({it.name: it.to_numpy() for it in records}), table)
+    warned = {row["method"]: row["note"] for row in reversed(found) if row["note"]}
+    return Demo(means, warned, [png, svg, table])

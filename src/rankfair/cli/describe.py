@@ -46,7 +46,7 @@ LIMITS = (
     "Equal ranks say nothing about why the target differs between the groups, and "
     "nothing about causes.",
 )
-Facts = list[tuple[str, Any]]
+Facts = dict[str, Any]
 
 
 def report_of(
@@ -81,9 +81,10 @@ def words_of(found: dict[str, Any]) -> Iterator[str]:
     yield f"{found['estimator']} of {target}"
     yield from found["notes"].splitlines()
     for title, facts in sections.items():
-        width = max((len(name) for name, _ in facts), default=0)
+        width = max(map(len, facts))
         yield from ("", title)
-        yield from (f"  {name.ljust(width)}  {_shown(value)}" for name, value in facts)
+        for name, value in facts.items():
+            yield f"  {name.ljust(width)}  {_shown(value)}"
 
 
 def card_of(found: dict[str, Any]) -> Iterator[str]:
@@ -109,7 +110,7 @@ def card_of(found: dict[str, Any]) -> Iterator[str]:
     versions = report.get("versions") or {"rankfair": found["rankfair"]}
     for title, facts in {**sections, "Versions": _facts(versions)}.items():
         yield from ("", f"## {title}", "")
-        yield from (f"- {_text(name)}: {_text(value)}" for name, value in facts)
+        yield from (f"- {_text(name)}: {_text(value)}" for name, value in facts.items())
 
 
 def _read(found: dict[str, Any]) -> tuple[str, dict[str, Any], dict[str, Facts]]:
@@ -118,44 +119,31 @@ def _read(found: dict[str, Any]) -> tuple[str, dict[str, Any], dict[str, Facts]]
     extra = found["extra"] if isinstance(found["extra"], dict) else {}
     sound = all(fits(extra.get(key), kind) for key, kind in REPORT.items())
     report = extra if sound else {}
-    target = extra.get("target")
     size = f"{found['bytes']:,} bytes"
-    data: Facts = [("made by", f"rankfair {found['rankfair']}"), ("size", size)]
+    data: Facts = {"made by": f"rankfair {found['rankfair']}", "size": size}
     if report:
-        data.append(("rows fitted", f"{report['n_rows']:,}"))
-    columns: dict[str, list[Any]] = {}
+        data["rows fitted"] = f"{report['n_rows']:,}"
     for each in found["columns"]:
-        columns.setdefault(each["role"], []).append(each["name"])
-    data += [(role, _listed(names)) for role, names in columns.items()]
+        data.setdefault(each["role"], []).append(each["name"])
     tasks = [*(found["tasks"] or ())]
     if params.get("tasks") is not None or tasks not in ([], [0]):
-        data.append((counted(len(tasks), "task"), _listed(tasks)))
+        data[counted(len(tasks), "task")] = tasks
     named = found["groups"] or {}
     named = named if isinstance(named, dict) else {"groups": named}
-    groups: Facts = [(name, _listed(labels)) for name, labels in named.items()]
     sections = {
         "Data": data,
-        "Groups": groups or [("none", "the model is not constrained")],
+        "Groups": named or {"none": "the model is not constrained"},
         "Reached on the rows fitted": _facts(reached),
         "Settings": _facts(params),
     }
-    named_so = isinstance(target, str)
-    return (
-        str(target) if named_so else "a number",
-        report,
-        {title: facts for title, facts in sections.items() if facts},
-    )
+    known = {title: facts for title, facts in sections.items() if facts}
+    target = extra.get("target")
+    return target if isinstance(target, str) else "a number", report, known
 
 
 def _facts(pairs: dict[str, Any]) -> Facts:
     names = {name: name.rstrip("_") for name in sorted(pairs)}
-    return [(MEANING.get(said, said), pairs[name]) for name, said in names.items()]
-
-
-def _listed(labels: Any) -> str:
-    every = [*labels]
-    more = f" and {len(every) - MOST} more" if len(every) > MOST else ""
-    return ", ".join(map(_shown, every[:MOST])) + more
+    return {MEANING.get(said, said): pairs[name] for name, said in names.items()}
 
 
 def _shown(value: Any) -> str:
@@ -164,7 +152,8 @@ def _shown(value: Any) -> str:
     if isinstance(value, dict):
         return ", ".join(f"{name} {_shown(item)}" for name, item in value.items())
     if isinstance(value, list | tuple):
-        return ", ".join(map(_shown, value))
+        more = f" and {len(value) - MOST} more" if len(value) > MOST else ""
+        return ", ".join(map(_shown, value[:MOST])) + more
     if isinstance(value, bool):
         return "yes" if value else "no"
     return "-" if value is None else str(value)

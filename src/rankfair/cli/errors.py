@@ -194,46 +194,37 @@ def telling(quiet: bool = False) -> Iterator[None]:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
-            with _sentences():
-                yield
+            yield
+        except (typer.Exit, typer.BadParameter):
+            raise
+        except NotEstimableError as error:
+            fail(sentence_of(error), code=3)
+        except BrokenPipeError:
+            _leave_quietly()
+        except FileError as error:
+            if isinstance(error.__cause__, BrokenPipeError):
+                _leave_quietly()
+            fail(*str(error).split("\n"))
+        except OSError as error:
+            fail(_of_system(error))
+        except ModuleNotFoundError as error:
+            fail(f'This needs an extra: pip install "rankfair[all]" ({error.name})')
+        except ValueError as error:
+            fail(sentence_of(error))
+        except MemoryError:
+            fail("There is not enough memory for these rows.")
+        except KeyboardInterrupt:
+            fail("Stopped.", code=STOPPED)
+        except Exception as error:
+            if os.environ.get(DEBUG):
+                raise
+            what = f"{type(error).__name__}: {error}. {DEBUG}=1 shows where"
+            own = "rankfair failed, which is a fault of its own"
+            fail(f"{own}: {what}; please report it.", code=FAULT)
         finally:
             told = (it.message for it in caught)
             said = (sentence_of(it) for it in told if isinstance(it, Warning))
             tell([*dict.fromkeys(said)], quiet)
-
-
-@contextmanager
-def _sentences() -> Iterator[None]:
-    try:
-        yield
-    except (typer.Exit, typer.BadParameter):
-        raise
-    except NotEstimableError as error:
-        fail(sentence_of(error), code=3)
-    except BrokenPipeError:
-        _leave_quietly()
-    except FileError as error:
-        if isinstance(error.__cause__, BrokenPipeError):
-            _leave_quietly()
-        fail(*str(error).split("\n"))
-    except OSError as error:
-        fail(_of_system(error))
-    except ModuleNotFoundError as error:
-        fail(f'This needs an extra: pip install "rankfair[all]" ({error.name})')
-    except ValueError as error:
-        fail(sentence_of(error))
-    except MemoryError:
-        fail("There is not enough memory for these rows.")
-    except KeyboardInterrupt:
-        fail("Stopped.", code=STOPPED)
-    except Exception as error:
-        if os.environ.get(DEBUG):
-            raise
-        fail(
-            f"rankfair failed, which is a fault of its own: {type(error).__name__}: "
-            f"{error}. {DEBUG}=1 shows where; please report it.",
-            code=FAULT,
-        )
 
 
 def _leave_quietly() -> NoReturn:

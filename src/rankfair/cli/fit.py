@@ -8,27 +8,18 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone
+import polars as pl
 
 from rankfair.audit.records import Comparison, ModelLine, plain
 from rankfair.audit.summary import comparison_columns
 from rankfair.cli.data import FitData, needed_target, read_data
 from rankfair.cli.describe import report_of
 from rankfair.cli.errors import NotEstimableError, echo
-from rankfair.cli.methods import FREE, without_constraint
+from rankfair.cli.methods import FREE, changed, without_constraint
 from rankfair.cli.options import FitCommand
 from rankfair.cli.screen import Answer, OnStep, say, show_table
-from rankfair.cli.verdict import (
-    AFTER,
-    BEFORE,
-    DEFAULTS,
-    USELESS,
-    is_useless,
-    unbalanced,
-    urgent_of,
-    verdict_of,
-)
-from rankfair.engines.streams import n_rows_of, open_parquet, stream
+from rankfair.cli.verdict import AFTER, BEFORE, status_of, urgent_of, verdict_of
+from rankfair.engines.streams import n_rows_of, stream
 from rankfair.files.encoding import ModelColumns
 from rankfair.files.model_files import save_model
 from rankfair.files.read import files_of
@@ -43,6 +34,7 @@ FITTED_WITHIN = (
     "Figures within tasks are of the rows fitted: left out one by one, rows of a small "
     "task are ordered against their own values."
 )
+DEFAULTS = {"penalty": "pool", "beta": "auto"}
 MOST_FOLDED = 100_000  # rows: of more the model card says what the report does
 MEASURED = {
     "left out": "Rows left out of the fit",
@@ -69,47 +61,41 @@ class Fitted(Answer):
     measured : {"left out", "held out", "fitted"}
         Which rows are audited: each left out of one fit, held out in folds, or those
         fitted.
-    n_far : int
-        Predictions outside the range of the target by more than its width.
-    by_default : ModelLine or None
-        The model with the default penalty on held-out rows, where it was tried.
+    urgent, verdict : tuple of str
+        What is to be said first, and last.
     """
 
     model: Any
     path: Path | None
     n_rows: int
     measured: str = "fitted"
-    n_far: int = 0
-    by_default: ModelLine | None = None
+    urgent: tuple[str, ...] = ()
+    verdict: tuple[str, ...] = ()
 
     def say(self, quiet: bool) -> None:
         """Print what the fit came to, and what it changed."""
-        urgent = urgent_of(self.model, self.audit, self.n_far, self.by_default)
-        say(*urgent, _status(self.model, self.n_rows))
+        say(*self.urgent, _status(self.model, self.n_rows))
         if self.audit is not None:
             rows = MEASURED[self.measured]
             say(f"{rows}, without the constraint (before) and with it (after):", "")
             show_table(*comparison_columns(self.audit))
-            say("", *verdict_of(self.model, self.audit))
+            say("", *self.verdict)
         if self.path is None and not quiet:
             echo("The model was not kept: -o FILE writes it.", err=True)
 
     def to_dict(self) -> dict[str, Any]:
         """Return what `docs/fit.schema.json` describes."""
         model, audit = self.model, self.audit
-        useless = audit is not None and is_useless(audit.models[-1])
-        urgent = urgent_of(model, audit, self.n_far, self.by_default)
-        verdict = [*urgent, *verdict_of(model, audit)]
         found = {
             "model": None if self.path is None else str(self.path),
-            "status": USELESS if useless else model.status_,
+            "status": status_of(model, audit),
             "constraint_status": model.status_,
-            "verdict": " ".join(verdict),
+            "verdict": " ".join([*self.urgent, *self.verdict]),
             "rank_auc": float(model.rank_auc_),
             "proxy_auc": float(model.proxy_auc_),
             "constraints": {k: float(v) for k, v in model.constraint_values_.items()},
             "beta": model.beta_,
-            "unbalanced_tasks": unbalanced(model),
+            "unbalanced_tasks": getattr(model, "unbalanced_tasks_", None) or {},
             "held_out": self.measured != "fitted",
             "notes": self.notes,
         }
@@ -149,60 +135,78 @@ def _fit_in_memory(asked: FitCommand, on_step: OnStep) -> Fitted:
                 f"{none} --folds 0 reports on the rows fitted."
             ) from None
     on_step("fitting to all rows", 2, 4)
-    final, free = data.fit(model), without_constraint(model)
-    note, within = "", None
-    if asked.folds and (model.scope != "global" or final.loo_predictions_ is None):
-        measured, parts = "held out", data.folds(asked.folds, model.random_state)
-        on_step("fitting folds without the constraint", 3, 4)
-        before = data.held_out(free, parts).values
-        on_step("fitting folds with the constraint", 4, 4)
-        after, note = data.held_out(model, parts)
-    else:
-        on_step("fitting without the constraint", 4, 4)
-        free = _free(final) or data.fit(free)
-        measured = "left out" if asked.folds else "fitted"
-        before, after = free.loo_predictions_, final.loo_predictions_
-        if not asked.folds:
-            before, after = free.predict(data.X), final.predict(data.X)
-        elif data.roles.tasks:
-            within = {BEFORE: free.predict(data.X), AFTER: final.predict(data.X)}
-    judged = np.flatnonzero(~np.isnan(after))
+    final = data.fit(model)
+    seen = _measured(asked, data, model, final, on_step)
     title = asked.title or "Fit without and with the constraint"
-    values = {BEFORE: before, AFTER: after}
-    found = data.audit(final, values, within, title=title, unit=asked.unit)
-    low, high = data.y.min(), data.y.max()
-    far = (after < 2 * low - high) | (after > 2 * high - low)
-    by_default = None
-    same = all(getattr(model, name) == value for name, value in DEFAULTS.items())
-    if asked.folds and not same and is_useless(found.models[0]):
-        other = clone(model).set_params(**DEFAULTS)
-        folds = data.folds(asked.folds, model.random_state)
-        tried = data.audit(final, {AFTER: data.held_out(other, folds).values})
-        by_default = tried.models[0]
-    notes = [*data.notes]
-    if note:
-        notes.append(f"In the report, {note}.")
-    if len(judged) < len(data.y):
-        rows = counted(len(data.y) - len(judged), "row is", "rows are")
-        single = "the only row of a task, or of weight 0, cannot be held out"
-        notes.append(f"{rows} not in the report: {single}.")
-    if within is not None:
-        notes.append(FITTED_WITHIN)
-    kept = data.weights is None or data.weights > 0
-    n_rows = int(np.count_nonzero(np.broadcast_to(kept, data.y.shape)))
+    found = data.audit(final, seen.values, seen.within, title=title, unit=asked.unit)
+    kept = np.ones(len(data.y)) if data.weights is None else data.weights
+    n_rows = int(np.count_nonzero(kept))
     extra = data.design.to_dict()
     if asked.out is not None:
-        lines = [*found.comparisons, *_others(asked, data, final, measured)]
-        extra |= report_of(found, lines, MEASURED[measured], n_rows)
+        lines = [*found.comparisons, *_others(asked, data, final, seen.rows)]
+        extra |= report_of(found, lines, MEASURED[seen.rows], n_rows)
+    after, low, high = seen.values[AFTER], data.y.min(), data.y.max()
+    n_far = int(((after < 2 * low - high) | (after > 2 * high - low)).sum())
     return Fitted(
         **_kept(asked, final, extra),
         n_rows=n_rows,
         audit=found,
-        measured=measured,
-        n_far=int(np.count_nonzero(far)),
-        by_default=by_default,
-        notes=tuple(notes),
+        measured=seen.rows,
+        urgent=urgent_of(final, found, n_far, lambda: _by_default(asked, data, model)),
+        verdict=verdict_of(final, found),
+        notes=(*data.notes, *seen.notes),
     )
+
+
+@dataclass(frozen=True)
+class Predicted:
+    """Predictions of which rows, without and with the constraint, and notes on them.
+
+    ``within`` are those for figures within tasks, where they are others.
+    """
+
+    rows: str
+    values: dict[str, Any]
+    within: dict[str, Any] | None
+    notes: list[str]
+
+
+def _measured(
+    asked: FitCommand, data: FitData, model: Any, final: Any, on_step: OnStep
+) -> Predicted:
+    """Predict rows that the fits behind have not seen, if that is asked for."""
+    free, rows, within, notes = without_constraint(model), "fitted", None, list[str]()
+    if asked.folds and (model.scope != "global" or final.loo_predictions_ is None):
+        rows, parts = "held out", data.folds(asked.folds, model.random_state)
+        on_step("fitting folds without the constraint", 3, 4)
+        before = data.held_out(free, parts).values
+        on_step("fitting folds with the constraint", 4, 4)
+        after, missed = data.held_out(model, parts)
+        values = {BEFORE: before, AFTER: after}
+        notes += [f"In the report, {missed}."] if missed else []
+    else:
+        on_step("fitting without the constraint", 4, 4)
+        free = _free(final) or data.fit(free)
+        values = {BEFORE: free.predict(data.X), AFTER: final.predict(data.X)}
+        if asked.folds:
+            rows, within = "left out", values if data.roles.tasks else None
+            values = {BEFORE: free.loo_predictions_, AFTER: final.loo_predictions_}
+    lost = int(np.isnan(values[AFTER]).sum())
+    if lost:
+        single = "the only row of a task, or of weight 0, cannot be held out"
+        are = counted(lost, "row is", "rows are")
+        notes.append(f"{are} not in the report: {single}.")
+    notes += [] if within is None else [FITTED_WITHIN]
+    return Predicted(rows, values, within, notes)
+
+
+def _by_default(asked: FitCommand, data: FitData, model: Any) -> ModelLine | None:
+    """Measure the default penalty on held-out rows, unless it is the one asked for."""
+    same = all(getattr(model, name) == value for name, value in DEFAULTS.items())
+    if same or not asked.folds:
+        return None
+    other, parts = changed(model, **DEFAULTS), data.folds(asked.folds, asked.seed)
+    return data.audit(model, {AFTER: data.held_out(other, parts).values}).models[0]
 
 
 def _kept(asked: FitCommand, model: Any, extra: dict[str, Any]) -> dict[str, Any]:
@@ -277,10 +281,12 @@ def _fit_folder(asked: FitCommand, folder: str, on_step: OnStep) -> Fitted:
     if len(roles.sensitive) > 1:
         only = "names one column for rows that are not in memory"
         raise InputError("sensitive_features", only, str(len(roles.sensitive)))
-    kinds = _number_columns(files_of(folder)[0])
+    kinds = pl.read_parquet_schema(files_of(folder)[0])
     check_names((*roles.named, *(roles.features or ()), *roles.drop), [*kinds], folder)
     predictors = roles.predictors(tuple(kinds))
-    numbers = [name for name in (*roles.sensitive, *roles.tasks) if kinds[name]]
+    numbers = [
+        name for name in (*roles.sensitive, *roles.tasks) if kinds[name].is_numeric()
+    ]
     labels = [*roles.sensitive], [*roles.tasks], numbers
     columns = ModelColumns(roles.target, *labels, [*predictors], {}, [])
     rows = stream(
@@ -294,14 +300,5 @@ def _fit_folder(asked: FitCommand, folder: str, on_step: OnStep) -> Fitted:
     )
     model = asked.regressor().fit(rows)
     kept = _kept(asked, model, columns.to_dict())
-    return Fitted(**kept, n_rows=rows.n_rows, notes=(NO_REPORT,))
-
-
-def _number_columns(file: str) -> dict[str, bool]:
-    """Return the columns of a Parquet file, and whether each holds numbers."""
-    from pyarrow.types import is_decimal, is_floating, is_integer
-
-    kinds = (is_integer, is_floating, is_decimal)
-    with open_parquet(file) as parquet:
-        schema = parquet.schema_arrow
-        return {each.name: any(of(each.type) for of in kinds) for each in schema}
+    verdict = verdict_of(model, None)
+    return Fitted(**kept, n_rows=rows.n_rows, verdict=verdict, notes=(NO_REPORT,))

@@ -8,11 +8,10 @@ raises where it cannot, and enter it in `METHODS`.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, TypeAlias
 
 FREE = 0.5  # the band that asks for nothing
-
-
 Method: TypeAlias = Callable[[Any], Any]
 
 
@@ -33,51 +32,43 @@ def _refuse_bins(model: Any) -> None:
         raise ValueError("numbers are not cut into groups.")
 
 
-def _tilt(**settings: Any) -> Method:
-    return lambda model: changed(model, **{"constraints": "rank", **settings})
+def _mapped(model: Any, constraint: Any, way: Any) -> Any:
+    from rankfair.estimators.postprocess import RankFairPostprocessor
+
+    _refuse_bins(model)
+    return RankFairPostprocessor(
+        without_constraint(model),
+        model.epsilon,
+        constraints=constraint,
+        method=way,
+        sensitive_features=model.sensitive_features,
+    )
 
 
-def _map(constraint: Any, way: Any) -> Method:
-    def method(model: Any) -> Any:
-        from rankfair.estimators.postprocess import RankFairPostprocessor
+def _baseline(model: Any, name: str) -> Any:
+    from rankfair.estimators import baselines
 
-        _refuse_bins(model)
-        return RankFairPostprocessor(
-            without_constraint(model),
-            model.epsilon,
-            constraints=constraint,
-            method=way,
-            sensitive_features=model.sensitive_features,
-        )
-
-    return method
-
-
-def _baseline(name: str) -> Method:
-    def method(model: Any) -> Any:
-        from rankfair.estimators import baselines
-
-        _refuse_bins(model)
-        return getattr(baselines, name)(
-            tasks=model.tasks,
-            sensitive_features=model.sensitive_features,
-            blind=model.blind,
-            penalty=model.penalty,
-            beta=model.beta,
-        )
-
-    return method
+    _refuse_bins(model)
+    return getattr(baselines, name)(
+        tasks=model.tasks,
+        sensitive_features=model.sensitive_features,
+        blind=model.blind,
+        penalty=model.penalty,
+        beta=model.beta,
+    )
 
 
 METHODS: dict[str, Method] = {
     "unconstrained": without_constraint,
-    "constant shift": _map("rank", "shift"),
-    "map of ranks": _map("rank", "least"),
-    "map of distributions": _map("distribution", "least"),
-    "tilt": _tilt(),
-    "tilt, ranks and means": _tilt(constraints=["rank", "mean"]),
-    "NC-ADMM": _tilt(solver="ncadmm"),
-    "equal means in strata": _baseline("StratifiedEqualMeans"),
-    "balanced residuals in strata": _baseline("StratifiedBalancedResiduals"),
-    "covariance": _baseline("DecisionBoundaryCovariance"),
+    "constant shift": partial(_mapped, constraint="rank", way="shift"),
+    "map of ranks": partial(_mapped, constraint="rank", way="least"),
+    "map of distributions": partial(_mapped, constraint="distribution", way="least"),
+    "tilt": changed,
+    "tilt, ranks and means": partial(changed, constraints=["rank", "mean"]),
+    "NC-ADMM": partial(changed, solver="ncadmm"),
+    "equal means in strata": partial(_baseline, name="StratifiedEqualMeans"),
+    "balanced residuals in strata": partial(
+        _baseline, name="StratifiedBalancedResiduals"
+    ),
+    "covariance": partial(_baseline, name="DecisionBoundaryCovariance"),
 }

@@ -26,6 +26,7 @@ GAP: Any = {"metavar": "GAP", "min": 0.0, "max": 0.5}
 PenaltyName = Literal["pool", "task", "feature", "shared", "ridge"]
 # A list of words must be one of an enum.
 ConstraintName = StrEnum("ConstraintName", "rank mean residual distribution")
+SETTINGS = ("bins", "intersect", "penalty", "unseen", "blind")  # as in Python
 HALF_WIDTH = (
     "Half width of the band: |AUC - 1/2| at most this; in standard deviations of the "
     "target for mean and residual, of KS for distribution."
@@ -57,7 +58,7 @@ def _declared(each: Field[Any]) -> Any:
         names = (f"--{each.name.replace('_', '-')}", *names)
     choices = get_args(each.type) if get_origin(each.type) is Literal else ()
     of_type = (name for kind, name in METAVARS.items() if kind in str(each.type))
-    usual = "|".join(choices) or next(of_type, None)
+    usual = "|".join(choices) or next(of_type, "NAME")
     told = "by default" not in meaning.lower() and "[default" not in meaning
     more = {"metavar": usual, "show_default": told, **more}
     return typer.Option(*names, help=meaning, **more)
@@ -71,9 +72,7 @@ class FileOptions:
         "FILE",
         "CSV, Excel or Parquet; several with the same columns; a folder of Parquet; -.",
     )
-    file_column: str | None = option(
-        "Add a column with the name of each row's file.", metavar="NAME"
-    )
+    file_column: str | None = option("Add a column with the name of each row's file.")
     text: list[str] | None = option("Read a column as text, whatever it holds.")
     numbers: list[str] | None = option(
         "Read a column as numbers, 007 as 7; else stop.", None, "--number"
@@ -83,29 +82,23 @@ class FileOptions:
     )
     trim: bool = option("Ignore spaces around names and labels.", False)
     drop_missing: bool = option("Leave out rows with an empty cell.", False)
-    sheet: str | None = option(
-        "The sheet of a workbook; by default the first.", metavar="NAME"
-    )
+    sheet: str | None = option("The sheet of a workbook; by default the first.")
     delimiter: str | None = option(
         "Between cells; by default as the header shows.", metavar="SIGN"
     )
     decimal: str = option("The decimal sign, . or ,", ".", metavar="SIGN")
     thousands: str | None = option("Between groups of three digits.", metavar="SIGN")
-    encoding: str | None = option(
-        "By default UTF-8, or what the file's mark says.", metavar="NAME"
-    )
+    encoding: str | None = option("By default UTF-8, or what the file's mark says.")
     max_bytes: int = option("Refuse larger files.  [default: 4 GiB]", 4 << 30, min=1)
 
     def reading(self) -> Any:
         """Return what the reader has to know."""
         from rankfair.files.table import Reading
 
-        given: dict[str, Any] = {}
-        for name in (each.name for each in fields(FileOptions)):
-            value = getattr(self, name)
-            if name != "files" and value is not None:
-                given[name] = tuple(value) if isinstance(value, list) else value
-        return Reading(**given)
+        names = [each.name for each in fields(FileOptions) if each.name != "files"]
+        given = {name: getattr(self, name) for name in names}
+        several = ("text", "numbers", "missing")
+        return Reading(**given | {name: tuple(given[name] or ()) for name in several})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -222,13 +215,9 @@ class ModelOptions(ColumnOptions):
         return RankFairRegressor(
             tasks=one_or_all(self.task or []),
             sensitive_features=one_or_all(self.sensitive),
-            bins=self.bins,
-            intersect=self.intersect,
-            penalty=self.penalty,
             beta=beta,
-            unseen=self.unseen,
-            blind=self.blind,
             random_state=self.seed,
+            **{name: getattr(self, name) for name in SETTINGS},
             **settings,
         )
 
@@ -361,7 +350,7 @@ class PredictCommand(FileOptions):
     out: str = option(
         "CSV, Excel or Parquet, - for CSV to a pipe.", "-", "-o", metavar="FILE"
     )
-    name: str = option("The name of the new column.", "prediction", metavar="NAME")
+    name: str = option("The name of the new column.", "prediction")
     keep: list[str] | None = option(
         "Write this column beside it; repeat it; by default all."
     )

@@ -3,32 +3,21 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from pathlib import Path as FilePath
-from typing import Any
 
 import numpy as np
 
 from rankfair.audit.comparisons import REST
 from rankfair.audit.records import gap_interval, plain, reversal
 from rankfair.audit.summary import warning
-from rankfair.cli.data import not_judged_note, read_data
+from rankfair.cli.data import read_data
 from rankfair.cli.options import PathCommand
-from rankfair.cli.screen import Compared, OnStep, figure, say, table_of
+from rankfair.cli.screen import Compared, OnStep, figure, table_of
 from rankfair.cli.verdict import NO_USE
 from rankfair.constraints import CONSTRAINTS
-from rankfair.files.table import Table
-from rankfair.input.disk import write_whole
 from rankfair.input.errors import check_number
 from rankfair.input.folds import N_FOLDS
 from rankfair.paths import Path, PathRow, fairness_path
-from rankfair.report.explorer import hidden_groups, small_tasks
-from rankfair.report.methods_page import (
-    NO_TASKS,
-    MethodLine,
-    MethodTable,
-    render_comparison,
-)
+from rankfair.report.methods_page import UNKNOWN, MethodLine, MethodTable
 from rankfair.stats.estimate import Estimate
 
 ONE_FIT = "One fit knows the models of all ε; figures are of rows as if left out of it."
@@ -47,50 +36,7 @@ OF_MANY = (
 )
 
 
-@dataclass(frozen=True, kw_only=True)
-class Priced(Compared):
-    """A path of ε, and the page that shows it."""
-
-    path: Path
-    reference: str  # the group that the others are compared with
-
-    def say(self, quiet: bool) -> None:
-        """Print what each ε costs, the chosen one in bold."""
-        super().say(quiet)
-        shown, n = len(self.page.lines), len(self.path.rows)
-        if shown < n:
-            say("", f"{shown} of {n} ε are shown; -o FILE writes all of them.")
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return what `docs/path.schema.json` describes."""
-        return {
-            "format": "rankfair-path",
-            "version": 2,
-            "fingerprint": self.page.provenance.fingerprint,
-            "chosen": self.path.chosen,
-            "summary": self.page.summary,
-            "n_held_out": self.path.n_held_out,
-            "rows": [plain(row._asdict()) for row in self.path.rows],
-            "notes": list(self.notes),
-        }
-
-    def table(self) -> Table:
-        """Return a row for each ε."""
-        return table_of(self.path.rows, PathRow._fields, ())
-
-    def write_page(self, file: FilePath, suppress: int) -> list[str]:
-        """Write the page of the path; return what is not drawn on it."""
-        page = self.page_of(suppress)
-        html = render_comparison(page, self.path, self.reference, suppress)
-        write_whole(file, html)
-        views = self.path.views
-        if views is None:
-            return []
-        groups = hidden_groups(self.path, suppress)
-        return sorted(groups | small_tasks(views, suppress))
-
-
-def path_of_files(asked: PathCommand, on_step: OnStep) -> Priced:
+def path_of_files(asked: PathCommand, on_step: OnStep) -> Compared:
     """Fit for each of many ε and measure on rows left out or held out."""
     model = asked.regressor()
     widest = min(CONSTRAINTS[name].widest for name in asked.constraints)
@@ -124,14 +70,16 @@ def path_of_files(asked: PathCommand, on_step: OnStep) -> Priced:
         title=asked.title or "What fairness costs",
         notes=(how, *(() if len(path.groups) == 2 else (OF_MANY,))),
     )
-    few = not_judged_note(path.unjudged)
-    return Priced(
+    own = {"format": "rankfair-path", "chosen": path.chosen}
+    rows = [plain(row._asdict()) for row in path.rows]
+    return Compared.of(
+        data,
+        path.unjudged,
         page=page,
+        rows=table_of(path.rows, PathRow._fields, ()),
+        found={**own, "n_held_out": path.n_held_out, "rows": rows},
         path=path,
         reference=compared.reference,
-        notes=(*data.notes, *few),
-        few=few,
-        dialect=data.table.dialect,
     )
 
 
@@ -189,7 +137,7 @@ def _lines(path: Path) -> tuple[MethodLine, ...]:
             chosen=len(path.rows) > 1 and row.epsilon == path.chosen,
             note="" if row.status in ("satisfied", "inactive") else row.status,
             groups=f"{row.group} v {REST if len(path.groups) > 2 else other[row]}",
-            within_task_auc=within.get(row.epsilon, NO_TASKS),
+            within_task_auc=within.get(row.epsilon, UNKNOWN),
         )
         for row in few
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ from rankfair.cli.options import PredictCommand
 from rankfair.files.columns import refuse_taken
 from rankfair.files.encoding import ModelColumns
 from rankfair.files.read import files_of, load
+from rankfair.files.table import Table
 from rankfair.files.write import write_table
 from rankfair.input.disk import sync, working_folder
 from rankfair.input.errors import InputError, counted
@@ -31,21 +33,28 @@ def predict_files(asked: PredictCommand) -> None:
         echo(f"wrote {counted(n_rows, 'row')} to {asked.out}", err=True)
 
 
+def with_predictions(
+    columns: ModelColumns, model: Any, table: Table, name: str, cure: str
+) -> Table:
+    """Return a table with the predictions of its rows as a column more."""
+    refuse_taken(name, table.names, table.source, cure)
+    values, message = columns.predict(model, table)
+    notes = (*table.notes, *filter(None, [message]))
+    return replace(table.with_column(name, values), notes=notes)
+
+
 def _files(
     asked: PredictCommand, model: tuple[ModelColumns, Any], files: list[str], out: str
-) -> tuple[int, list[str]]:
+) -> tuple[int, tuple[str, ...]]:
     """Predict some files into one; return how many rows, and what is to be known."""
-    design, estimator = model
-    roles, reading = design.reading(asked.reading())
-    table = load(files, roles, reading)
-    refuse_taken(asked.name, table.names, table.source, OTHER_NAME)
-    values, message = design.predict(estimator, table)
-    kept = table if asked.keep is None else table.select(asked.keep)
-    write_table(kept.with_column(asked.name, values), out)
-    return table.n_rows, [*table.notes, *filter(None, [message])]
+    found = load(files, *model[0].reading(asked.reading()))
+    table = with_predictions(*model, found, asked.name, OTHER_NAME)
+    kept = table if asked.keep is None else table.select([*asked.keep, asked.name])
+    write_table(kept, out)
+    return table.n_rows, table.notes
 
 
-def _folder(asked: PredictCommand, folder: str) -> tuple[int, list[str]]:
+def _folder(asked: PredictCommand, folder: str) -> tuple[int, tuple[str, ...]]:
     """Predict a folder file by file into a new one, under the same names.
 
     The new one appears with all of them in one step: after an error there is none.
@@ -58,12 +67,13 @@ def _folder(asked: PredictCommand, folder: str) -> tuple[int, list[str]]:
         part = made / "part"
         part.mkdir()
         model = ModelColumns.of_file(asked.model)  # once: all are of one model
-        n_rows, notes = 0, list[str]()
-        for file in files_of(folder):
-            rows, said = _files(asked, model, [file], str(part / Path(file).name))
-            n_rows, notes = n_rows + rows, [*notes, *said]
+        done = [
+            _files(asked, model, [file], str(part / Path(file).name))
+            for file in files_of(folder)
+        ]
         for path in (*part.iterdir(), part):
             sync(path)
         part.rename(out)
         sync(out.parent)
-    return n_rows, list(dict.fromkeys(notes))
+    notes = dict.fromkeys(note for _, said in done for note in said)
+    return sum(n_rows for n_rows, _ in done), tuple(notes)

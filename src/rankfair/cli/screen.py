@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from pathlib import Path
+from pathlib import Path as FilePath
 from shutil import get_terminal_size
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -17,7 +17,7 @@ import numpy as np
 import typer
 
 from rankfair.audit import Audit, Gate
-from rankfair.audit.records import estimate_columns, plain
+from rankfair.audit.records import estimate_columns
 from rankfair.audit.summary import figures, interval, not_judged, number, table_lines
 from rankfair.cli.errors import echo, echo_json, tell
 from rankfair.files.table import Dialect, Table
@@ -27,6 +27,8 @@ from rankfair.input.errors import clipped, listed, printable
 from rankfair.stats.estimate import Estimate
 
 if TYPE_CHECKING:
+    from rankfair.cli.data import FitData
+    from rankfair.paths import Path
     from rankfair.report.methods_page import MethodTable
 
 # Told of each step: its name, its number and how many there are.
@@ -49,25 +51,25 @@ class Answer:
 
     def to_dict(self) -> dict[str, Any]:
         """Return JSON types, as a schema in ``docs/`` describes them."""
-        raise NotImplementedError
+        found: dict[str, Any] = noted(self.audit, self.notes).to_dict()
+        return found
 
     def table(self) -> Table:
         """Return its rows."""
         raise NotImplementedError
 
-    def noted(self) -> Audit:
-        """Return the audit with what a person should know of its rows."""
-        assert self.audit is not None
-        made = replace(self.audit.provenance, notes=self.notes)
-        return replace(self.audit, provenance=made)
-
-    def write_page(self, file: Path, suppress: int) -> list[str]:
+    def write_page(self, file: FilePath, suppress: int) -> list[str]:
         """Write its page without groups and tasks of fewer rows; return their names."""
         from rankfair.report.privacy import not_shown
 
-        found = self.noted()
+        found = noted(self.audit, self.notes)
         found.to_html(file, suppress=suppress)
         return not_shown(found, suppress)
+
+
+def noted(record: Any, notes: Sequence[str]) -> Any:
+    """Return an audit, or methods, with what a person should know of the rows."""
+    return replace(record, provenance=replace(record.provenance, notes=tuple(notes)))
 
 
 def show(found: Answer, asked: Any) -> None:
@@ -77,9 +79,11 @@ def show(found: Answer, asked: Any) -> None:
     """
     wrote, beside = [*found.written], asked.json or asked.table == "-"
     hidden: list[str] = []
-    if asked.table not in (None, "-"):
-        _write(found, asked.table)
-        wrote.append(asked.table)
+    if asked.table is not None:
+        rows = replace(found.table(), dialect=found.dialect)
+        if asked.table != "-":
+            write_table(rows, asked.table)
+            wrote.append(asked.table)
     if asked.html is not None:
         hidden = found.write_page(asked.html, asked.suppress)
         wrote.append(asked.html)
@@ -97,7 +101,7 @@ def show(found: Answer, asked: Any) -> None:
             answer["gate"] = {**limits, "result": result.name.lower()}
         echo_json(answer)
     elif asked.table == "-":
-        _write(found, "-")
+        write_table(rows, "-")
     else:
         found.say(asked.quiet)
     if not asked.quiet:
@@ -107,11 +111,6 @@ def show(found: Answer, asked: Any) -> None:
         if not (asked.quiet and asked.json):
             echo(_gate_words(found.audit, asked, result), err=beside)
         raise typer.Exit(result.exit_code)
-
-
-def _write(found: Answer, where: str) -> None:
-    """Write the table of an answer as the files that were read are written."""
-    write_table(replace(found.table(), dialect=found.dialect), where)
 
 
 def _judged(audit: Any, asked: Any, ignore_small: bool) -> Gate | None:
@@ -224,16 +223,22 @@ def progress(quiet: bool) -> Iterator[OnStep]:
 
 @dataclass(frozen=True, kw_only=True)
 class Compared(Answer):
-    """Lines side by side, methods or ε, and those that could not be run."""
+    """Lines side by side, methods or the ε of a path, in every form."""
 
     page: MethodTable
-    refused: dict[str, str] = field(default_factory=dict)
+    rows: Table
+    found: dict[str, Any]  # the format of the JSON, and what it has of its own
+    refused: dict[str, str] = field(default_factory=dict)  # methods, and why
     few: tuple[str, ...] = ()  # those of the notes that name small groups
+    path: Path | None = None
+    reference: str = ""  # of a path, the group that the others are compared with
 
-    def page_of(self, suppress: int) -> MethodTable:
-        """Return what a page shows, notes that name small groups left out."""
-        hidden = self.few if suppress > 1 else ()
-        return self.page.noted(tuple(it for it in self.notes if it not in hidden))
+    @classmethod
+    def of(cls, data: FitData, unjudged: Sequence[str], **more: Any) -> Compared:
+        """Return it with the notes on the rows, and on groups of too few rows."""
+        few = (f"Too few rows to judge {listed(unjudged)}.",) if unjudged else ()
+        notes = (*data.notes, *few)
+        return cls(notes=notes, few=few, dialect=data.table.dialect, **more)
 
     def say(self, quiet: bool) -> None:
         """Print the lines, the chosen one in bold, and the summary."""
@@ -263,30 +268,34 @@ class Compared(Answer):
         if not curve:
             say(*(f"{line.method}: {line.note}." for line in lines if line.note))
         say(*not_run(self.refused))
+        if self.path is not None and len(lines) < len(self.path.rows):
+            shown = f"{len(lines)} of {len(self.path.rows)} ε are shown"
+            say("", f"{shown}; -o FILE writes all of them.")
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what `docs/compare.schema.json` describes."""
+        """Return what the schema of either command in ``docs/`` describes."""
         return {
-            "format": "rankfair-compare",
+            **self.found,
             "version": 2,
             "fingerprint": self.page.provenance.fingerprint,
             "summary": self.page.summary,
-            "methods": plain(self.page.lines),
-            "not_run": self.refused,
             "notes": list(self.notes),
         }
 
     def table(self) -> Table:
-        """Return a row for each method."""
-        measures = ("rmse", "auc_gap", "mean_difference", "ks", "within_task_auc")
-        return table_of(self.page.lines, ("method", "groups", "note"), measures)
+        """Return a row for each method, or for each ε."""
+        return self.rows
 
-    def write_page(self, file: Path, suppress: int) -> list[str]:
-        """Write the page of the comparison, which shows no group or task alone."""
+    def write_page(self, file: FilePath, suppress: int) -> list[str]:
+        """Write the page, which shows no group or task alone but those of a path."""
+        from rankfair.report.explorer import not_drawn
         from rankfair.report.methods_page import render_comparison
 
-        write_whole(file, render_comparison(self.page_of(suppress)))
-        return []
+        few = self.few if suppress > 1 else ()
+        page = noted(self.page, [it for it in self.notes if it not in few])
+        html = render_comparison(page, self.path, self.reference, suppress)
+        write_whole(file, html)
+        return not_drawn(self.path, suppress)
 
 
 def not_run(refused: Mapping[str, str]) -> list[str]:

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from rankfair.audit import Audit
-from rankfair.audit.records import Comparison, ModelLine
+from rankfair.audit.records import Comparison, ModelLine, SensitiveFeature
 from rankfair.audit.summary import number, warning
 from rankfair.cli.screen import figure
 from rankfair.estimators.outcome import GIVEN_AWAY
 from rankfair.input.errors import counted, listed, shown
 
 BEFORE, AFTER = "before", "after"  # the models of a report
-USELESS = "useless"
 NO_USE = "of no use: it errs no less than one constant, the mean"
 IN_NAME = "the model is blind in name only"
 WITHIN = ("AUC within tasks", "within_task_auc")
@@ -26,19 +26,16 @@ ASKED_FOR = {
 SHARES = ("auc", "within_task_auc", "ks")
 WIDER = "a larger --epsilon"
 OTHER = "other predictors: without the constraint the model is of no use either"
-DEFAULTS = {"penalty": "pool", "beta": "auto"}
 
 
 def urgent_of(
-    model: Any, audit: Audit | None, n_far: int, by_default: ModelLine | None
-) -> list[str]:
+    model: Any, audit: Audit, n_far: int, by_default: Callable[[], ModelLine | None]
+) -> tuple[str, ...]:
     """Return what is to be said first: a model of no use, a gap reversed in tasks.
 
     ``n_far`` predictions are outside the range of the target by more than its width.
-    ``by_default`` is the model with the default penalty, if that is another.
+    ``by_default`` measures the default penalty, if that is another.
     """
-    if audit is None:
-        return []
     free, line = audit.models
     worst, said = audit.worst(), []
     if is_useless(line):
@@ -51,16 +48,19 @@ def urgent_of(
         said.append(f"Try {_cure(model, free, by_default)}.")
     if worst is not None and worst.reversal:
         said.append(warning(worst.reversal))
-    return said
+    return tuple(said)
 
 
-def _cure(model: Any, free: ModelLine, by_default: ModelLine | None) -> str:
+def _cure(
+    model: Any, free: ModelLine, by_default: Callable[[], ModelLine | None]
+) -> str:
     """Return what to try instead of a model of no use, and what it comes to."""
     if is_useless(free):
-        if by_default is not None and not is_useless(by_default):
-            error = figure(by_default.rmse.value)
-            return f"--penalty pool --beta auto, the defaults (RMSE {error})"
-        return OTHER
+        tried = by_default()
+        if tried is None or is_useless(tried):
+            return OTHER
+        error = figure(tried.rmse.value)
+        return f"--penalty pool --beta auto, the defaults (RMSE {error})"
     half_way = ((free.rmse.value**2 + of_constant(free) ** 2) / 2) ** 0.5
     try:
         wider = [row for row in model.path().rows if row.rmse < half_way]
@@ -82,19 +82,27 @@ def is_useless(line: ModelLine) -> bool:
     return line.r2.value <= 0.0
 
 
-def verdict_of(model: Any, audit: Audit | None) -> list[str]:
+def status_of(model: Any, audit: Audit | None) -> str:
+    """Return what the fit came to, unless the model is of no use."""
+    useless = audit is not None and is_useless(audit.models[-1])
+    return "useless" if useless else str(model.status_)
+
+
+def verdict_of(model: Any, audit: Audit | None) -> tuple[str, ...]:
     """Return sentences about what was asked, about the rest, and about predictors."""
     if audit is None:
-        return _of_proxies(model, audit)
+        return tuple(_of_proxies(model, ()))
     worst = audit.worst()
     warned = "" if worst is None else warning(worst.reversal)
     rest = audit.verdict.removeprefix(warned).strip()
-    return [*_of_asked(model, audit), rest, *_of_proxies(model, audit)]
+    proxies = _of_proxies(model, audit.sensitive_features)
+    return (*_of_asked(model, audit), rest, *proxies)
 
 
 def _of_asked(model: Any, audit: Audit) -> list[str]:
     """Return sentences about the constraints, unless it is the rank of all rows."""
-    worst, apart, said = audit.worst(), unbalanced(model), []
+    worst, said = audit.worst(), []
+    apart = getattr(model, "unbalanced_tasks_", None) or {}  # of a band for each
     by_task, names = model.scope == "task", model.constraints
     names = [names] if isinstance(names, str) else names
     if by_task or apart:  # how many tasks are in the bands that were asked for
@@ -108,8 +116,8 @@ def _of_asked(model: Any, audit: Audit) -> list[str]:
     known = [name for name in names if name in ASKED_FOR]
     asked = [WITHIN if by_task and n == "rank" else ASKED_FOR[n] for n in known]
     if asked and asked != [ASKED_FOR["rank"]]:
-        pair = (BEFORE, *pair_of(worst)[1:])
-        before = next((c for c in audit.comparisons if pair_of(c) == pair), worst)
+        same = (c for c in audit.comparisons if c.pair == worst.pair)
+        before = next((c for c in same if c.model == BEFORE), worst)
         figures = "; ".join(_told(name, field, worst, before) for name, field in asked)
         groups = f"{shown(worst.group)} against {shown(worst.against)}"
         said.append(f"As asked, {groups}: {figures}.")
@@ -127,25 +135,14 @@ def _told(name: str, field: str, after: Comparison, before: Comparison) -> str:
     return f"{name} {value}{ends}, {old} without the constraint"
 
 
-def _of_proxies(model: Any, audit: Audit | None) -> list[str]:
+def _of_proxies(model: Any, features: Sequence[SensitiveFeature]) -> list[str]:
     """Say how well predictors tell groups apart, and if it is blind in name only."""
     auc = float(model.proxy_auc_)
     if not model.blind or math.isnan(auc) or math.isnan(model.loo_auc_):
         return []  # measured on rows left out, or not at all
-    features = () if audit is None else audit.sensitive_features
     said = f"The predictors tell the groups apart with AUC {auc:.3f}"
     if any(feature.constant_in_tasks for feature in features):
         return [f"{said}, and every task has one group only: {IN_NAME}."]
     if auc >= GIVEN_AWAY:
         return [f"{said}: {IN_NAME}."]
     return [f"{said}, where 0.5 is not at all and 1 is always."]
-
-
-def pair_of(c: Comparison) -> tuple[str, str, str, str]:
-    """Return what a comparison is of: the model, the feature and its groups."""
-    return c.model, c.sensitive_feature, c.group, c.against
-
-
-def unbalanced(model: Any) -> dict[str, str]:
-    """Return the tasks in no band, and why; none unless there is a band for each."""
-    return getattr(model, "unbalanced_tasks_", None) or {}

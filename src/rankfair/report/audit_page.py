@@ -19,7 +19,7 @@ from rankfair.report.gap_sections import (
     parts_sections,
     units_sections,
 )
-from rankfair.report.page import environment, facts_of, fill, origin
+from rankfair.report.page import about, environment, fill
 from rankfair.report.privacy import without_small
 from rankfair.report.tasks import forest
 from rankfair.report.text import View
@@ -100,7 +100,6 @@ def view(audit: Audit, suppress: int = 5, most_tasks: int = 20_000) -> View:
     ]
     # An audit of one column alone is called by its name.
     alone = len(audit.models) == 1 and not _has_target(audit)
-    confidence = f"{100 * audit.confidence:g} %"
     missing = [
         f"{text.number_of(feature.n_missing)} without {feature.name}"
         for feature in audit.sensitive_features
@@ -108,11 +107,11 @@ def view(audit: Audit, suppress: int = 5, most_tasks: int = 20_000) -> View:
     ]
     least = ("Smallest group judged", text.number_of(audit.min_group))
     return {
+        **about(made, audit.confidence, missing, [least]),
         "title": audit.title,
         "suppress": suppress,
         "verdict": text.tied(audit.verdict),
         "short": in_short(audit),
-        "facts": facts_of(made, confidence, *missing),
         "of_reading": [note for note in (*made.notes, lone, hidden) if note],
         "models": list(audit.model_names),
         # Of a column of model names, in characters: an even number.
@@ -121,8 +120,6 @@ def view(audit: Audit, suppress: int = 5, most_tasks: int = 20_000) -> View:
         "task_data": "" if tasks is None else tasks["json"],
         "has_target": _has_target(audit),
         "what": audit.model_names[0] if alone else "",
-        "provenance": origin(made, least),
-        "confidence": confidence,
     }
 
 
@@ -154,29 +151,25 @@ def _features(audit: Audit) -> list[View]:
 
 def _feature(audit: Audit, feature: SensitiveFeature, number: int) -> View:
     pairs = _pairs(audit, feature)
-    x, marks = text.axis(
-        v
-        for by_model in pairs
-        for c in by_model.values()
-        for v in (c.auc.value, c.auc.ci_low, c.auc.ci_high)
-    )
+    aucs = (c.auc for by_model in pairs for c in by_model.values())
+    x, marks = text.axis(*text.around_half(text.numbers_of(aucs)))
     drawn, groups = panels(audit, feature), feature.groups
     # All means have the same decimals.
     means = iter(
         text.alike([g.mean_predicted[m] for g in groups for m in audit.model_names])
     )
-    return {
-        "id": f"feature-{number}",
-        "name": feature.name,
-        "template": "feature.html.j2",
-        "feature": feature,
-        "colours": {s.group: s.colour for panel in drawn for s in panel.shapes},
-        "targets": text.alike([group.mean_target for group in groups]),
-        "means": [[next(means) for _ in audit.models] for _ in groups],
-        "panels": drawn,
-        "axis": marks,
-        "half": x(0.5),
-        "comparisons": [
+    return text.section(
+        "feature",
+        feature.name,
+        number,
+        feature=feature,
+        colours={s.group: s.colour for panel in drawn for s in panel.shapes},
+        targets=text.alike([group.mean_target for group in groups]),
+        means=[[next(means) for _ in audit.models] for _ in groups],
+        panels=drawn,
+        axis=marks,
+        half=x(0.5),
+        comparisons=[
             {
                 "pair": next(iter(by_model.values())),
                 "strips": [text.strip(c.auc, x, c.model) for c in by_model.values()],
@@ -187,30 +180,22 @@ def _feature(audit: Audit, feature: SensitiveFeature, number: int) -> View:
             }
             for by_model in pairs
         ],
-    }
+    )
 
 
 def _figures(audit: Audit) -> list[View]:
     """All errors, and all figures of the comparisons with the largest gaps."""
     known = _has_target(audit)
-    head = {"id": "figures", "name": "All figures", "template": "figures.html.j2"}
     features = [
         {"name": f.name, "n_comparisons": len(pairs), "tables": _largest_gaps(pairs)}
         for f in audit.sensitive_features
         for pairs in (_pairs(audit, f),)
     ]
-    return [
-        head
-        | {
-            "errors": words.ERRORS,
-            "of_models": audit.models if known else (),
-            "features": features,
-            # Without a target there are no residuals.
-            "metrics": [
-                m for m in words.METRICS if known or m.field != "balanced_residuals"
-            ],
-        }
-    ]
+    # Without a target there are no residuals.
+    metrics = [m for m in words.METRICS if known or m.field != "balanced_residuals"]
+    models = audit.models if known else ()
+    figures = text.section("figures", "All figures", errors=words.ERRORS)
+    return [figures | {"of_models": models, "features": features, "metrics": metrics}]
 
 
 def _largest_gaps(pairs: list[ByModel], most: int = 24) -> list[ByModel]:
@@ -232,13 +217,13 @@ def _method(audit: Audit) -> list[View]:
         known = tuple(filter(None, ways))
         if known:
             names_of.setdefault(known, []).append(metric.plain_name)
-    head = {"id": "method", "name": "Method", "template": "method.html.j2"}
     methods = [(", ".join(names), ways) for ways, names in names_of.items()]
-    return [head | {"least": audit.min_group, "methods": methods}]
+    least = audit.min_group
+    return [text.section("method", "Method", least=least, methods=methods)]
 
 
 def _caveats(audit: Audit) -> list[View]:
-    return [{"id": "caveats", "name": "Caveats", "template": "caveats.html.j2"}]
+    return [text.section("caveats", "Caveats")]
 
 
 SECTIONS: tuple[Callable[[Audit], list[View]], ...] = (

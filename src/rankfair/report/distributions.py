@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -62,45 +61,35 @@ def panels(audit: Audit, feature: SensitiveFeature) -> list[Panel]:
     if not drawn:
         return []
     edges = next(iter(drawn.values())).edges
-    left = NAMES if len(groups) > OVERLAID else LEFT
-    log = edges[0] > 0.0 and edges[-1] - edges[-2] > 1.5 * (edges[1] - edges[0])
-    x = Scale(edges[0], edges[-1], left, WIDTH - RIGHT, log)
-    most = max(max(h.shares) for h in drawn.values())
-    return [
-        _panel(model, feature, groups, drawn, x, most) for model in audit.model_names
-    ]
-
-
-def _panel(
-    model: str,
-    feature: SensitiveFeature,
-    groups: Mapping[str, int],
-    drawn: Mapping[tuple[str, str], Histogram],
-    x: Scale,
-    most: float,
-) -> Panel:
     rows = len(groups) > OVERLAID
+    log = edges[0] > 0.0 and edges[-1] - edges[-2] > 1.5 * (edges[1] - edges[0])
+    x = Scale(edges[0], edges[-1], NAMES if rows else LEFT, WIDTH - RIGHT, log)
+    most = max(max(h.shares) for h in drawn.values())
     height = TOP + BOTTOM + ROW * len(groups) if rows else HEIGHT
-    shapes = []
-    means = {group.label: group.mean_predicted[model] for group in feature.groups}
-    for place, (group, colour) in enumerate(groups.items()):
-        base = TOP + ROW * (place + 1) if rows else height - BOTTOM
-        y = Scale(0, most, base, base - (ROW - 8) if rows else TOP)
-        path, label = _outline(drawn[model, group], x, y), clipped(group, LONGEST)
-        mean = x.clipped(means[group])
-        shapes.append(Shape(group, label, colour, path, base, y.end, mean))
-    y = Scale(0, 100 * most, height - BOTTOM, TOP)
-    return Panel(
-        model,
-        height,
-        rows,
-        tuple(shapes),
-        x.ticks(),
-        [] if rows else [(place, f"{share} %") for place, share in y.ticks(4)],
-        left=x.start,
-        base=height - BOTTOM,
-        log=x.log,
-    )
+    base = height - BOTTOM
+    shares = [] if rows else Scale(0, 100 * most, base, TOP).ticks(4)
+    scales = [Scale(0, most, base, TOP)] * len(groups)
+    if rows:
+        tops = [TOP + ROW * place for place in range(len(groups))]
+        scales = [Scale(0, most, top + ROW, top + 8) for top in tops]
+    means = {group.label: group.mean_predicted for group in feature.groups}
+    return [
+        Panel(
+            model,
+            height,
+            rows,
+            tuple(
+                _shape(drawn[model, group], colour, means[group][model], x, y)
+                for (group, colour), y in zip(groups.items(), scales, strict=True)
+            ),
+            x_ticks=x.ticks(),
+            y_ticks=[(place, f"{share} %") for place, share in shares],
+            left=x.start,
+            base=base,
+            log=log,
+        )
+        for model in audit.model_names
+    ]
 
 
 def _largest(feature: SensitiveFeature) -> dict[str, int]:
@@ -112,10 +101,11 @@ def _largest(feature: SensitiveFeature) -> dict[str, int]:
     return {label: place % COLOURS + 1 for place, label in enumerate(labels)}
 
 
-def _outline(histogram: Histogram, x: Scale, y: Scale) -> str:
+def _shape(histogram: Histogram, colour: int, mean: float, x: Scale, y: Scale) -> Shape:
     """A closed outline of steps: along the baseline at both ends."""
-    edges: Sequence[float] = histogram.edges
-    steps = [f"M{x(edges[0]):g} {y.start:g}"]
-    for share, right in zip(histogram.shares, edges[1:], strict=True):
+    steps = [f"M{x(histogram.edges[0]):g} {y.start:g}"]
+    for share, right in zip(histogram.shares, histogram.edges[1:], strict=True):
         steps.append(f"V{y(share):g}H{x(right):g}")
-    return "".join([*steps, f"V{y.start:g}Z"])
+    path, group = "".join([*steps, f"V{y.start:g}Z"]), histogram.group
+    label = clipped(group, LONGEST)
+    return Shape(group, label, colour, path, y.start, y.end, x.clipped(mean))

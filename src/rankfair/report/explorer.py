@@ -4,25 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 from rankfair.input.errors import clipped
 from rankfair.paths import Path, PathRow, PathView, PathViews
+from rankfair.report import text
 from rankfair.report.distributions import COLOURS
 from rankfair.report.privacy import small
-from rankfair.report.text import (
-    Scale,
-    View,
-    alike,
-    around_half,
-    as_json,
-    count,
-    covering,
-    number_of,
-    round_number,
-    shown,
-)
+from rankfair.report.text import Scale, View, round_number, shown, whole
 
 UNIT = 10_000  # places on a picture, and shares, are whole numbers up to this
 LONGEST = 22  # letters of a name in a picture
@@ -37,78 +26,63 @@ def explorer(path: Path, reference: str = "", suppress: int = 5) -> View | None:
     The data are one state for each ε, with places on pictures as whole numbers and
     with all texts made, so that the page itself does no arithmetic.
     """
-    if path.views is None:
-        return None
     path = path.distinct()
-    if len(path.rows) < 2:
+    views = path.views
+    if views is None or len(path.rows) < 2:
         return None
-    assert path.views is not None
-    hidden = hidden_groups(path, suppress)
-    groups = [name for name in path.groups if name not in hidden]
-    places = [path.groups.index(name) for name in groups]
-    views, last = _shown(path.views, places, suppress), path.rows[-1]
-    epsilons = [f"{row.epsilon:.3g}" for row in path.rows]
-    order = sorted(groups, key=lambda name: name != reference)
-    colours = [order.index(name) % COLOURS + 1 for name in groups]
+    few, small_tasks = _hidden(path, views, suppress)
+    groups = [g for g, name in enumerate(path.groups) if name not in few]
+    tasks = [i for i, task in enumerate(views.tasks) if task not in small_tasks]
+    names, last = [path.groups[g] for g in groups], path.rows[-1]
+    order = sorted(names, key=lambda name: name != reference)
+    colours = [order.index(name) % COLOURS + 1 for name in names]
+    data = _data(path, views, groups, tasks)
     return {
         "n_tasks": views.n_tasks,
-        "n_hidden": len(path.views.tasks) - len(views.tasks),
-        "n_hidden_groups": len(hidden),
+        "n_hidden": len(small_tasks),
+        "n_hidden_groups": len(few),
         "least": suppress,
         "group": views.group,
         "against": views.against,
-        "last": epsilons[-1],
+        "last": f"{last.epsilon:.3g}",
         "is_free": last.status == "inactive",
         "n_states": len(path.rows),
-        "colours": [*zip(groups, colours, strict=True)],
-        "data": as_json({**_data(path, views, epsilons), "colours": colours}),
+        "colours": [*zip(names, colours, strict=True)],
+        "data": text.as_json({**data, "colours": colours}),
     }
 
 
-def hidden_groups(path: Path, suppress: int) -> frozenset[str]:
-    """The groups that the page does not draw."""
-    assert path.views is not None
-    sizes = zip(path.groups, path.views.group_sizes, strict=True)
-    return small(dict(sizes), suppress)
+def not_drawn(path: Path | None, suppress: int) -> list[str]:
+    """Return the names of the groups and tasks that the explorer leaves out."""
+    if path is None or path.views is None:
+        return []
+    return sorted(frozenset().union(*_hidden(path, path.views, suppress)))
 
 
-def small_tasks(views: PathViews, suppress: int) -> frozenset[str]:
-    """The tasks that the page does not show."""
-    sizes = dict(zip(views.tasks, map(min, views.task_sizes), strict=True))
-    return small(sizes, suppress)
+def _hidden(
+    path: Path, views: PathViews, least: int
+) -> tuple[frozenset[str], frozenset[str]]:
+    """Small groups, and small tasks: of a task, the rows of either group count."""
+    tasks = zip(views.tasks, map(min, views.task_sizes), strict=True)
+    groups = zip(path.groups, views.group_sizes, strict=True)
+    return small(dict(groups), least), small(dict(tasks), least)
 
 
-def _shown(views: PathViews, groups: Sequence[int], suppress: int) -> PathViews:
-    """The views of some groups, without tasks of few rows."""
-    hidden = small_tasks(views, suppress)
-    kept = [i for i, task in enumerate(views.tasks) if task not in hidden]
-    return replace(
-        views,
-        tasks=tuple(views.tasks[i] for i in kept),
-        task_sizes=tuple(views.task_sizes[i] for i in kept),
-        views=tuple(
-            replace(
-                view,
-                shares=tuple(view.shares[g] for g in groups),
-                means=tuple(view.means[g] for g in groups),
-                moves=tuple(view.moves[g] for g in groups),
-                task_aucs=tuple(view.task_aucs[i] for i in kept),
-            )
-            for view in views.views
-        ),
-    )
-
-
-def _data(path: Path, views: PathViews, epsilons: Sequence[str]) -> dict[str, Any]:
+def _data(
+    path: Path, views: PathViews, groups: Sequence[int], tasks: Sequence[int]
+) -> dict[str, Any]:
+    """What the script reads; groups and tasks are places of those that are shown."""
     x = Scale(views.edges[0], views.edges[-1], 0, UNIT)
-    rows, errors = path.rows, [row.rmse for row in path.rows]
-    ends = [v for row in rows for v in (row.rmse_ci_low, row.rmse_ci_high)]
-    y = Scale(*covering([*errors, *ends]), 0, UNIT)
-    shares = [v for view in views.views for each in view.shares for v in each]
+    rows, every = path.rows, views.views
+    errors = [(row.rmse_ci_low, row.rmse, row.rmse_ci_high) for row in rows]
+    y = Scale(*text.covering(v for ends in errors for v in ends), 0, UNIT)
+    shares = [v for view in every for g in groups for v in view.shares[g]]
     most = max(shares, default=0.0) or 1.0
-    aucs = [v for view in views.views for v in (*view.task_aucs, view.within.value)]
-    auc = Scale(*around_half([*aucs, *(row.auc for row in rows)]), 0, UNIT)
-    texts = _texts(path, views, epsilons)
+    aucs = [
+        [row.auc, view.within.value, *(view.task_aucs[i] for i in tasks)]
+        for row, view in zip(rows, every, strict=True)
+    ]
+    auc = Scale(*text.around_half(v for each in aucs for v in each), 0, UNIT)
     marked = next((i for i, row in enumerate(rows) if row.no_worse), None)
     return {
         # Where nothing moves there is nothing to see.
@@ -117,62 +91,58 @@ def _data(path: Path, views: PathViews, epsilons: Sequence[str]) -> dict[str, An
         "x": x.ticks(),
         "y": y.ticks(3),
         "auc": auc.ticks(4),
-        "tasks": [clipped(shown(name), LONGEST) for name in views.tasks],
+        "tasks": [clipped(shown(views.tasks[i]), LONGEST) for i in tasks],
         "nRows": path.n_held_out,
         "steps": [f"more than {step}" for step in map(round_number, views.steps)],
         "states": [
-            {**_state(row, view, (x, y, auc), most), **text}
-            for row, view, text in zip(rows, views.views, texts, strict=True)
+            {
+                "shares": [
+                    [round(UNIT * v / most) for v in view.shares[g]] for g in groups
+                ],
+                "means": [whole(x.clipped(view.means[g])) for g in groups],
+                "error": [whole(y.clipped(v)) for v in errors[i]],
+                "aucs": [whole(auc.clipped(v)) for v in aucs[i]],
+                "moved": list(view.moved),
+                **said,
+            }
+            for i, (view, said) in enumerate(
+                zip(every, _texts(path, views, groups), strict=True)
+            )
         ],
     }
 
 
-def _state(
-    row: PathRow, view: PathView, scales: tuple[Scale, Scale, Scale], most: float
-) -> dict[str, Any]:
-    """Places on the pictures of one ε."""
-    x, y, auc = scales
-    band = row.rmse_ci_low, row.rmse, row.rmse_ci_high
-    aucs = row.auc, view.within.value, *view.task_aucs
-    return {
-        "shares": [[round(UNIT * v / most) for v in each] for each in view.shares],
-        "means": [_placed(x, mean) for mean in view.means],
-        "error": [_placed(y, v) for v in band],
-        "aucs": [_placed(auc, v) for v in aucs],
-        "moved": list(view.moved),
-    }
-
-
-def _placed(scale: Scale, value: float) -> int | None:
-    return round(scale.clipped(value)) if math.isfinite(value) else None
-
-
-def _texts(
-    path: Path, views: PathViews, epsilons: Sequence[str]
-) -> list[dict[str, Any]]:
+def _texts(path: Path, views: PathViews, groups: Sequence[int]) -> list[dict[str, Any]]:
     """What is said of each ε."""
-    errors = alike([row.rmse for row in path.rows])
-    moves = alike([move for view in views.views for move in view.moves])
-    n, least = len(views.views[0].moves), min(row.rmse for row in path.rows)
+    rows, last = path.rows, len(path.rows) - 1
+    errors, least = (
+        text.alike([row.rmse for row in rows]),
+        min(row.rmse for row in rows),
+    )
+    moves = iter(text.alike([view.moves[g] for view in views.views for g in groups]))
+    states = zip(rows, views.views, errors, strict=True)
     return [
         {
-            "epsilon": epsilons[i],
+            "epsilon": f"{row.epsilon:.3g}",
             "status": "" if row.status in ("satisfied", "inactive") else row.status,
-            "rmse": errors[i],
+            "rmse": error,
             "said": " ".join(
                 (
-                    _of_error(row, errors[i], least),
-                    _of_pairs(row, path, views, i),
-                    _of_moves(views, i, path.n_held_out, epsilons[-1]),
+                    _of_error(row, error, least),
+                    _of_pairs(row, view, path.groups, views.group),
+                    "All other ε are compared with this one."
+                    if i == last
+                    else _of_moves(view, views.steps, path.n_held_out, rows[last]),
                 )
             ),
-            "moves": [
-                text if text[0] in "−0" else f"+{text}"
-                for text in moves[n * i : n * (i + 1)]
-            ],
+            "moves": [_signed(next(moves)) for _ in groups],
         }
-        for i, row in enumerate(path.rows)
+        for i, (row, view, error) in enumerate(states)
     ]
+
+
+def _signed(move: str) -> str:
+    return move if move[0] in "−0" else f"+{move}"
 
 
 def _of_error(row: PathRow, error: str, least: float) -> str:
@@ -183,28 +153,26 @@ def _of_error(row: PathRow, error: str, least: float) -> str:
     return f"The error is {error}, {above:.1f} % above the least: {sure}."
 
 
-def _of_pairs(row: PathRow, path: Path, views: PathViews, i: int) -> str:
-    """Who is predicted above whom, overall and within tasks."""
-    others = [name for name in path.groups if name != row.group]
+def _of_pairs(row: PathRow, view: PathView, groups: Sequence[str], of: str) -> str:
+    """Who is predicted above whom, overall and, of one group, within tasks."""
+    others = [name for name in groups if name != row.group]
     against = isolated(others[0]) if len(others) == 1 else "the rest"
     said = f"{isolated(row.group)} above {against}: {100 * row.auc:.1f} % of pairs"
-    within = views.views[i].within.value
+    within = view.within.value
     if math.isnan(within):
         return f"{said}."
-    whose = "" if row.group == views.group else f" ({isolated(views.group)})"
+    whose = "" if row.group == of else f" ({isolated(of)})"
     return f"{said}, {100 * within:.1f} % within tasks{whose}."
 
 
-def _of_moves(views: PathViews, i: int, n_rows: int, last: str) -> str:
-    if i == len(views.views) - 1:
-        return "All other ε are compared with this one."
-    if not views.steps:
-        return f"No row moves, compared with ε\u00a0=\u00a0{last}."
-    moved, step = views.views[i].moved[0], round_number(views.steps[0])
-    rows = number_of(n_rows)
-    return (
-        f"{count(moved)} of {rows} move by more than {step} from ε\u00a0=\u00a0{last}."
-    )
+def _of_moves(
+    view: PathView, steps: Sequence[float], n_rows: int, last: PathRow
+) -> str:
+    at = f"ε\u00a0=\u00a0{last.epsilon:.3g}"
+    if not steps:
+        return f"No row moves, compared with {at}."
+    moved = f"{text.count(view.moved[0])} of {text.number_of(n_rows)}"
+    return f"{moved} move by more than {round_number(steps[0])} from {at}."
 
 
 def isolated(name: str) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from rankfair.report import text
-from rankfair.report.text import STRIP, Scale, View, percent
+from rankfair.report.text import STRIP, Scale, View, percent, round_number
 
 if TYPE_CHECKING:
     from rankfair.audit.records import Audit, GapParts, PayBands, RemedyCost, UnitsGap
@@ -24,73 +24,62 @@ def units_sections(audit: Audit) -> list[View]:
         by_pair.setdefault((gap.of, *gap.pair), []).append(gap)
     several = len(by_pair) > 1
     return [
-        {
-            "id": f"gap-{number}",
-            "name": f"Gap in {key[0]}" + (f": {key[2]}" if several else ""),
-            "template": "gap.html.j2",
-            **_units_view(gaps, audit),
-        }
-        for number, (key, gaps) in enumerate(by_pair.items(), 1)
+        _units_section(gaps, audit, number, several)
+        for number, gaps in enumerate(by_pair.values(), 1)
     ]
 
 
-def _units_view(gaps: list[UnitsGap], audit: Audit) -> View:
+def _units_section(
+    gaps: list[UnitsGap], audit: Audit, number: int, several: bool
+) -> View:
     """The gap over all rows, then that of each task, the largest first."""
-    relative = not math.isnan(gaps[0].mean_gap_share.value)
+    whole, *tasks = gaps
+    relative = not math.isnan(whole.mean_gap_share.value)
     form = percent if relative else text.alike
 
     def mean(gap: UnitsGap) -> Estimate:
         return gap.mean_gap_share if relative else gap.mean_gap
 
-    whole, *tasks = gaps
     gaps = [whole, *sorted(tasks, key=lambda gap: -abs(mean(gap).value))]
     law = [-ARTICLE_10, ARTICLE_10] if relative and audit.layout != "audit" else []
     x, ticks = _axis([mean(gap) for gap in gaps], relative, law)
     units = text.alike([gap.mean_gap.value for gap in gaps])
-    levels = text.alike(
-        [
-            level
-            for gap in gaps
-            for level in (
-                *(gap.mean_group, gap.mean_against),
-                *(gap.median_group, gap.median_against),
-            )
-        ]
-    )
-    return {
-        "of": whole.of,
-        "group": whole.group,
-        "against": whole.against,
-        "relative": relative,
-        "axis": ticks,
-        "zero": x(0.0),
-        "law": [x(line) for line in law],
-        "lines": [
+    levels = ("mean_group", "mean_against", "median_group", "median_against")
+    amounts = iter(text.alike([getattr(gap, name) for gap in gaps for name in levels]))
+    medians = [g.median_gap_share if relative else g.median_gap for g in gaps]
+    return text.section(
+        "gap",
+        f"Gap in {whole.of}" + (f": {whole.group}" if several else ""),
+        number,
+        of=whole.of,
+        group=whole.group,
+        against=whole.against,
+        relative=relative,
+        axis=ticks,
+        zero=x(0.0),
+        law=[x(line) for line in law],
+        lines=[
             {
                 "gap": gap,
                 "strip": text.strip(mean(gap), x, gap.task or "all rows", form),
                 "mean": text.cell(mean(gap), form, audit.confidence) | {"p": ""},
-                "median": form(
-                    [(gap.median_gap_share if relative else gap.median_gap).value]
-                )[0],
-                "units": units[i],
-                "levels": levels[4 * i : 4 * i + 4],
+                "median": form([median.value])[0],
+                "units": unit,
+                "levels": [next(amounts) for _ in levels],
             }
-            for i, gap in enumerate(gaps)
+            for gap, median, unit in zip(gaps, medians, units, strict=True)
         ],
-    }
+    )
 
 
 def _axis(
     estimates: list[Estimate], relative: bool = False, law: Iterable[float] = ()
 ) -> tuple[Scale, list[tuple[float, str]]]:
     """The scale of strips that hold all estimates and 0, and its ticks."""
-    width, _, room = STRIP
-    ends = [v for e in estimates for v in (e.value, e.ci_low, e.ci_high)]
-    x = Scale(*text.covering([0.0, *law, *ends], 0.02), room, width - room)
-    times, sign = (100.0, "\u00a0%") if relative else (1.0, "")
-    marks = text.ticks(x.low, x.high, 4)
-    return x, [(x(v), f"{text.round_number(round(times * v, 9))}{sign}") for v in marks]
+    low, high = text.covering([0.0, *law, *text.numbers_of(estimates)], 0.02)
+    if not relative:
+        return text.axis(low, high)
+    return text.axis(low, high, lambda v: f"{round_number(round(100 * v, 9))}\u00a0%")
 
 
 def in_short(audit: Audit) -> str:
@@ -119,21 +108,21 @@ def parts_sections(audit: Audit) -> list[View]:
     names = dict.fromkeys((record.of, *record.pair) for record in both)
     found = []
     for number, key in enumerate(names, 1):
-        parts = [p for p in audit.parts if (p.of, *p.pair) == key]
-        remedies = [r for r in audit.remedies if (r.of, *r.pair) == key]
+        parts = [_parts_view(p, audit) for p in audit.parts if (p.of, *p.pair) == key]
+        of, _, group, against = key
         title = "Explained and unexplained" if parts else "Closing the gap"
         found.append(
-            {
-                "id": f"parts-{number}",
-                "name": title + (f": {key[2]}" if len(names) > 1 else ""),
-                "template": "parts.html.j2",
-                "of": key[0],
-                "group": key[2],
-                "against": key[3],
-                "unit": audit.unit,
-                "parts": _parts_view(parts[0], audit) if parts else None,
-                "remedies": remedies,
-            }
+            text.section(
+                "parts",
+                title + (f": {group}" if len(names) > 1 else ""),
+                number,
+                of=of,
+                group=group,
+                against=against,
+                unit=audit.unit,
+                parts=parts[0] if parts else None,
+                remedies=[r for r in audit.remedies if (r.of, *r.pair) == key],
+            )
         )
     return found
 
@@ -179,37 +168,28 @@ def _bar(e: Estimate, x: Scale) -> View:
 
 def bands_sections(audit: Audit) -> list[View]:
     """Return the figures of Article 9 that are not in other sections."""
-    return [
-        {
-            "id": f"bands-{number}",
-            "name": "Pay transparency" if number == 1 else bands.sensitive_feature,
-            "template": "bands.html.j2",
-            **_bands_view(bands, audit),
-        }
-        for number, bands in enumerate(audit.bands, 1)
-    ]
+    return [_bands_section(bands, audit, i) for i, bands in enumerate(audit.bands, 1)]
 
 
-def _bands_view(bands: PayBands, audit: Audit) -> View:
+def _bands_section(bands: PayBands, audit: Audit, number: int) -> View:
     name = bands.sensitive_feature
     (feature,) = (f for f in audit.sensitive_features if f.name == name)
     order = sorted(
         (g.label for g in feature.groups), key=lambda label: label != feature.reference
     )
     ends = iter(text.alike([v for band in bands.bands for v in (band.low, band.high)]))
-    return {
-        "bands": bands,
-        "labels": order,
-        "gaps": [
-            gap
-            for gap in audit.units
-            if gap.sensitive_feature == name and gap.task is None
-        ],
-        "rows": [
+    return text.section(
+        "bands",
+        "Pay transparency" if number == 1 else name,
+        number,
+        bands=bands,
+        labels=order,
+        gaps=[g for g in audit.units if g.sensitive_feature == name and g.task is None],
+        rows=[
             (quarter, next(ends), next(ends), band, _shares(band.shares, order))
             for quarter, band in zip(QUARTERS, bands.bands, strict=False)
         ],
-    }
+    )
 
 
 def _shares(shares: dict[str, float], order: list[str]) -> list[View]:

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from rankfair.audit.records import Provenance
 from rankfair.input.errors import clipped
 from rankfair.paths import Path
+from rankfair.report import text
 from rankfair.report.explorer import explorer
-from rankfair.report.page import facts_of, fill, origin
-from rankfair.report.text import Scale, View, alike, covering, decimals, tied
+from rankfair.report.page import about, fill
+from rankfair.report.text import Scale, View, alike
+from rankfair.report.words import Metric
 from rankfair.stats.estimate import Estimate
 
 WIDTH, HEIGHT = 440, 320
@@ -23,14 +25,20 @@ Box = tuple[float, float, float, float]  # left, top, right, bottom
 MOST_NAMES = 3  # at points; of more methods the points have numbers
 
 COLUMNS = (
-    ("RMSE", "root of the mean squared error"),
-    ("Rank gap", "distance of the rank AUC from 0.5"),
-    ("Difference of means", "mean prediction, one group less the other"),
-    ("KS distance", "largest difference of the shares above any cut-off"),
-    ("AUC within tasks", "the rank AUC among rows of one task"),
+    Metric("rmse", "RMSE", "root of the mean squared error", form=alike),
+    Metric("auc_gap", "Rank gap", "distance of the rank AUC from 0.5"),
+    Metric(
+        "mean_difference",
+        "Difference of means",
+        "mean prediction, one group less the other",
+        form=alike,
+    ),
+    Metric("ks", "KS distance", "largest difference of the shares above any cut-off"),
+    Metric(
+        "within_task_auc", "AUC within tasks", "the rank AUC among rows of one task"
+    ),
 )
-FORMS = (alike, decimals, alike, decimals, decimals)
-NO_TASKS = Estimate(math.nan)
+UNKNOWN = Estimate(math.nan)
 
 
 @dataclass(frozen=True)
@@ -43,24 +51,18 @@ class MethodLine:
 
     method: str
     rmse: Estimate
-    auc_gap: Estimate
-    mean_difference: Estimate
-    ks: Estimate
+    auc_gap: Estimate = UNKNOWN
+    mean_difference: Estimate = UNKNOWN
+    ks: Estimate = UNKNOWN
     chosen: bool = False
     note: str = ""
     groups: str = ""
-    within_task_auc: Estimate = NO_TASKS
+    within_task_auc: Estimate = UNKNOWN
 
     @property
     def drawn(self) -> bool:
         """Whether it has a point in the picture."""
         return math.isfinite(self.auc_gap.value + self.rmse.value)
-
-    @property
-    def figures(self) -> tuple[Estimate, ...]:
-        """The estimates, in the order of the columns."""
-        overall = self.rmse, self.auc_gap, self.mean_difference, self.ks
-        return *overall, self.within_task_auc
 
 
 @dataclass(frozen=True)
@@ -77,8 +79,6 @@ class MethodTable:
         The main result, in one sentence.
     curve : bool
         The lines are one method with several ε: points of a curve.
-    confidence : float
-        Confidence level of the intervals.
     title : str
         The title of the page.
     notes : tuple of str
@@ -89,13 +89,8 @@ class MethodTable:
     provenance: Provenance
     summary: str = ""
     curve: bool = False
-    confidence: float = 0.95
     title: str = "Methods compared"
     notes: tuple[str, ...] = ()
-
-    def noted(self, notes: tuple[str, ...]) -> MethodTable:
-        """Return the table with what a person should know of its rows."""
-        return replace(self, provenance=replace(self.provenance, notes=notes))
 
     @property
     def of_groups(self) -> str:
@@ -132,26 +127,24 @@ def render_comparison(
 
 
 def _view(table: MethodTable) -> View:
-    made = table.provenance
-    confidence = f"{100 * table.confidence:g} %"
-    columns = zip(*(line.figures for line in table.lines), strict=True)
-    known = [not all(math.isnan(e.value) for e in column) for column in columns]
-    shown = [i for i in range(len(COLUMNS)) if known[i] or not any(known)]
+    known = [
+        column
+        for column in COLUMNS
+        if not all(
+            math.isnan(getattr(line, column.field).value) for line in table.lines
+        )
+    ]
     return {
         "title": table.title,
-        "summary": tied(table.summary),
-        "facts": facts_of(made, confidence),
+        "summary": text.tied(table.summary),
         "picture": draw(table),
         "curve": table.curve,
-        "columns": [COLUMNS[i] for i in shown],
+        "columns": known or COLUMNS,
         "lines": table.lines,
         "numbers": {k: v for k, v in labels(table).items() if v.isdigit()},
-        "forms": [(i, FORMS[i]) for i in shown],
         "of_groups": table.of_groups,
-        "of_reading": made.notes,
         "notes": table.notes,
-        "confidence": confidence,
-        "provenance": origin(made),
+        **about(table.provenance),
     }
 
 
@@ -203,13 +196,11 @@ def draw(table: MethodTable) -> Picture | None:
     dots = {line: label for line, label in labels(table).items() if line.drawn}
     if not dots:
         return None
-    gaps, errors = (
-        [v for e in estimates for v in (e.value, e.ci_low, e.ci_high)]
-        for estimates in ([d.auc_gap for d in dots], [d.rmse for d in dots])
-    )
+    gaps = text.numbers_of(line.auc_gap for line in dots)
+    errors = text.numbers_of(line.rmse for line in dots)
     # The axis of gaps starts at 0; the inset leaves room for a number to its left.
-    x = Scale(0.0, max(covering([0.0, *gaps])[1], 0.01), LEFT + 18, WIDTH - RIGHT)
-    y = Scale(*covering(errors, 0.1), HEIGHT - BOTTOM, TOP)
+    x = Scale(0.0, max(text.covering([0.0, *gaps])[1], 0.01), LEFT + 18, WIDTH - RIGHT)
+    y = Scale(*text.covering(errors, 0.1), HEIGHT - BOTTOM, TOP)
     known = [v for v in errors if math.isfinite(v)]
     if 0.0 < 4.0 * min(known) < max(known):
         y = Scale(0.9 * min(known), 1.1 * max(known), y.start, y.end, log=True)
@@ -282,12 +273,12 @@ def place(spots: Sequence[Spot]) -> list[Label]:
     for spot in spots:
         if not spot.label:
             continue
-        text = clipped(spot.label, 34)
-        boxes = list(_boxes(spot, LETTER * len(text)))
+        name = clipped(spot.label, 34)
+        boxes = list(_boxes(spot, LETTER * len(name)))
         free = (it for it in boxes if not any(_overlap(it, other) for other in taken))
         box = next(free, boxes[0])
         taken.append(box)
-        placed.append(Label(text, round(box[0], 1), round(box[1] + 11, 1), box))
+        placed.append(Label(name, round(box[0], 1), round(box[1] + 11, 1), box))
     return placed
 
 

@@ -4,22 +4,13 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import re
+from collections.abc import Sequence
 from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
-from rankfair.report.text import (
-    STRIP,
-    View,
-    alike,
-    cell,
-    count,
-    decimal,
-    number_of,
-    percent,
-    shown,
-)
+from rankfair.report import text
+from rankfair.report.text import View, alike, count, number_of, percent, shown
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -32,16 +23,10 @@ def fill(template: str, values: View, *more: str) -> str:
 
     ``more`` are names of parts whose style and script follow those of all pages.
     """
-    style, script = (
-        "\n".join(_part(f"{name}.{kind}") for name in ("page", *more))
-        for kind in ("css", "js")
-    )
-    return (
-        environment()
-        .get_template(template)
-        .render(values, style=style, script=script, policy=policy(style, script))
-        + "\n"
-    )
+    style = "\n".join(_part(f"{name}.css") for name in ("page", *more))
+    script = "\n".join(_part(f"{name}.js") for name in ("page", *more))
+    parts = {"style": style, "script": script, "policy": policy(style, script)}
+    return environment().get_template(template).render(values, **parts) + "\n"
 
 
 def policy(style: str, script: str) -> str:
@@ -85,10 +70,11 @@ def environment() -> Environment:
         lstrip_blocks=True,
         finalize=_finalize,
     )
-    made.globals |= {"strip_size": STRIP, "alike": alike, "percent": percent}
+    made.globals |= {"strip_size": text.STRIP, "alike": alike, "percent": percent}
     made.filters["amount"] = lambda value: alike([value])[0]
     made.filters["percent"] = lambda value, places=1: percent([value], places)[0]
-    made.filters |= {"named": named, "cell": cell, "count": count, "decimal": decimal}
+    made.filters |= {"named": named, "cell": text.cell}
+    made.filters |= {"count": count, "decimal": text.decimal}
     return made
 
 
@@ -100,7 +86,7 @@ def _finalize(value: Any) -> Any:
     return shown(value) if plain else value
 
 
-def named(text: str, group: str, against: str) -> Any:
+def named(sentence: str, group: str, against: str) -> Any:
     """Fill the names of two groups into a text, each marked up as a name.
 
     Examples
@@ -110,36 +96,40 @@ def named(text: str, group: str, against: str) -> Any:
     """
     from markupsafe import Markup, escape
 
-    names = {"{group}": group, "{against}": against}
-    # Split first: a group that is called "{against}" is a name like any other.
-    parts = re.split(r"(\{group\}|\{against\})", text)
-    return Markup("").join(
-        Markup("<bdi>{}</bdi>").format(shown(names[part]))
-        if part in names
-        else escape(part)
-        for part in parts
-    )
+    name = Markup("<bdi>{}</bdi>")
+    names = {"group": group, "against": against}
+    marked = {place: name.format(shown(label)) for place, label in names.items()}
+    return escape(sentence).format(**marked)
 
 
-def facts_of(made: Provenance, confidence: str, *missing: str) -> list[str]:
-    """Return the facts below a title: rows, tasks if any, confidence, date."""
-    facts = [number_of(made.n_rows), *missing]
-    if made.n_tasks:
-        facts.append(number_of(made.n_tasks, "task"))
-    return [*facts, f"{confidence} confidence intervals", made.created[:10]]
+def about(
+    made: Provenance,
+    confidence: float = 0.95,
+    missing: Sequence[str] = (),
+    facts: Sequence[tuple[str, str]] = (),
+) -> View:
+    """Return what head and foot of a page say of its rows.
 
-
-def origin(made: Provenance, *more: tuple[str, str]) -> View:
-    """Return where a page comes from, as names and values; empty ones are not shown."""
+    Those without a group are ``missing`` below the title; ``facts`` are names and
+    values at the end, where empty ones are not shown.
+    """
+    level, n_tasks = f"{100 * confidence:g} %", made.n_tasks
+    rows = [number_of(made.n_rows), *missing]
+    rows += [number_of(n_tasks, "task")] if n_tasks else []
     return {
-        "facts": [
-            ("Rows", count(made.n_rows)),
-            ("Tasks", count(made.n_tasks) if made.n_tasks else "none given"),
-            ("Made", made.created),
-            ("Seed", "" if made.seed is None else str(made.seed)),
-            *more,
-            ("Versions", ", ".join(f"{k} {v}" for k, v in made.versions.items())),
-        ],
-        "fingerprint": made.fingerprint,
-        "command": made.command or "",
+        "confidence": level,
+        "facts": [*rows, f"{level} confidence intervals", made.created[:10]],
+        "of_reading": made.notes,
+        "provenance": {
+            "facts": [
+                ("Rows", count(made.n_rows)),
+                ("Tasks", count(n_tasks) if n_tasks else "none given"),
+                ("Made", made.created),
+                ("Seed", "" if made.seed is None else str(made.seed)),
+                *facts,
+                ("Versions", ", ".join(f"{k} {v}" for k, v in made.versions.items())),
+            ],
+            "fingerprint": made.fingerprint,
+            "command": made.command or "",
+        },
     }

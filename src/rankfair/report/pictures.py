@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import io
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
+
+from rankfair.report.text import numbers_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -19,6 +21,8 @@ if TYPE_CHECKING:
 
     from rankfair.audit.records import Audit
 
+Row: TypeAlias = Mapping[str, Any]  # a method
+Points: TypeAlias = Sequence[tuple[float, float]]
 INK, PALE = "#222222", "#8a8a8a"
 BLUE, RUST, GREEN, PURPLE = "#0072B2", "#C04F00", "#00785A", "#A3357A"
 STYLE: Any = {
@@ -70,19 +74,15 @@ def as_bytes(figure: Figure, kind: Literal["png", "svg"]) -> bytes:
 def draw_audit(audit: Audit, axes: Any = None) -> Any:
     """Draw every AUC with its interval; models lie beside each other."""
     axes = _axes_of(axes, 7, 1.2 + 0.32 * len(audit.comparisons))
-    names = [c.pair for c in audit.comparisons]
-    place_of = {name: i for i, name in enumerate(dict.fromkeys(names))}
+    pairs = dict.fromkeys(c.pair for c in audit.comparisons)
+    place_of = {pair: i for i, pair in enumerate(pairs)}
     colours = (PALE, BLUE, RUST, GREEN, PURPLE)
     for j, model in enumerate(audit.model_names):
+        mine = [c for c in audit.comparisons if c.model == model]
         offset = 0.5 * ((j + 0.5) / len(audit.models) - 0.5)
-        mine = [
-            (c.auc, place_of[name] + offset)
-            for name, c in zip(names, audit.comparisons, strict=True)
-            if c.model == model
-        ]
-        low, x, high = np.transpose([(e.ci_low, e.value, e.ci_high) for e, _ in mine])
+        y = [place_of[c.pair] + offset for c in mine]
+        x, low, high = np.reshape(numbers_of(c.auc for c in mine), (-1, 3)).T
         look: Any = {"fmt": "o", "ms": 5, "color": colours[j % 5]}
-        y = [place for _, place in mine]
         # Lists: older versions look for finite numbers in arrays, and warn of one row.
         errors = [(x - low).tolist(), (high - x).tolist()]
         axes.errorbar(x, y, xerr=errors, label=_plain(model), **look)
@@ -136,15 +136,15 @@ def draw_coefficients(
     return axes
 
 
-def draw_methods(summary: Sequence[Any], paths: Sequence[Mapping[str, Any]]) -> Figure:
+def draw_methods(rows: Sequence[Row], paths: Sequence[Points]) -> Figure:
     """Draw all methods by name, and the paths of tilt.
 
     Parameters
     ----------
-    summary : sequence of Summary
-        Means of the methods with their standard errors; held-out rows are drawn.
-    paths : sequence of dict
-        Rows of `model.path()`, each with the "seed" of its draw.
+    rows : sequence of dict
+        Means of the methods with their standard errors, on held-out rows.
+    paths : sequence of pairs of float
+        For each draw the rank gap and the error of each ε, as many of all draws.
 
     Returns
     -------
@@ -155,7 +155,6 @@ def draw_methods(summary: Sequence[Any], paths: Sequence[Mapping[str, Any]]) -> 
     from matplotlib import rc_context
     from matplotlib.figure import Figure
 
-    rows = [row for row in summary if row.rows == "held-out"]
     with rc_context(STYLE):
         figure = Figure(figsize=(11, 4.2), dpi=150, layout="constrained")
         whole, close = figure.subplots(1, 2, width_ratios=(3, 2))
@@ -168,7 +167,7 @@ def draw_methods(summary: Sequence[Any], paths: Sequence[Mapping[str, Any]]) -> 
             plain_axes(axes)
             axes.margins(x=0.08, y=0.12)
             for row in drawn:
-                shown[LOOKS[row.needs_group][3]] = _draw_method(axes, row)
+                shown[LOOKS[row["needs_group"]][3]] = _draw_method(axes, row)
         _names_beside(whole, [row for row in rows if row not in near])
         _names_beside(close, near)
         where: Any = {"loc": "outside lower center", "ncols": 4, "frameon": False}
@@ -200,45 +199,37 @@ def _plain(label: str) -> str:
     return label.replace("$", r"\$")
 
 
-def _gap(row: Any) -> float:
-    return abs(float(row.auc.value) - 0.5)
+def _gap(row: Row) -> float:
+    return abs(float(row["auc"]) - 0.5)
 
 
-def _draw_paths(axes: Axes, paths: Sequence[Mapping[str, Any]]) -> Any:
+def _draw_paths(axes: Axes, paths: Sequence[Points]) -> Any:
     """Draw the path of each draw, pale, and their mean."""
-    of: dict[int, list[tuple[float, float]]] = {}
-    for row in paths:
-        of.setdefault(row["seed"], []).append((row["gap"], row["rmse"]))
-    for points in of.values():
-        axes.plot(*zip(*points, strict=True), color=BLUE, alpha=0.2, lw=0.8, zorder=2)
-    mean = np.mean([*of.values()], axis=0)
-    return axes.plot(*mean.T, color=BLUE, lw=2.4, zorder=3)[0]
+    for points in paths:
+        axes.plot(*np.transpose(points), color=BLUE, alpha=0.2, lw=0.8, zorder=2)
+    return axes.plot(*np.mean(paths, axis=0).T, color=BLUE, lw=2.4, zorder=3)[0]
 
 
-def _draw_method(axes: Axes, row: Any) -> Any:
+def _draw_method(axes: Axes, row: Row) -> Any:
     """Draw a method at its means, with 95 % confidence intervals over draws."""
-    marker, colour, fill, _ = LOOKS[row.needs_group]
+    marker, colour, fill, _ = LOOKS[row["needs_group"]]
     look: Any = {"fmt": marker, "color": colour, "markerfacecolor": fill, "zorder": 4}
-    errors = 1.96 * row.rmse.error, 1.96 * row.auc.error
-    return axes.errorbar(_gap(row), row.rmse.value, *errors, **look)
+    errors = 1.96 * row["rmse_error"], 1.96 * row["auc_error"]
+    return axes.errorbar(_gap(row), row["rmse"], *errors, **look)
 
 
-def _names_beside(axes: Axes, rows: Sequence[Any]) -> None:
+def _names_beside(axes: Axes, rows: Sequence[Row]) -> None:
     """Write names in a column beside the panel, in the order of their points."""
-    order = sorted(rows, key=lambda row: row.rmse.value)
+    line: Any = {"arrowstyle": "-", "color": PALE, "lw": 0.8, "relpos": (0, 0.5)}
+    order = sorted(rows, key=lambda row: row["rmse"])
     for i, row in enumerate(order, 1):
         axes.annotate(
-            row.method,
-            (_gap(row), row.rmse.value),
+            row["method"],
+            (_gap(row), row["rmse"]),
             (1.03, i / (len(order) + 1)),
             textcoords="axes fraction",
             va="center",
-            color=LOOKS[row.needs_group][1],
-            arrowprops={
-                "arrowstyle": "-",
-                "color": PALE,
-                "lw": 0.8,
-                "relpos": (0, 0.5),
-            },
+            color=LOOKS[row["needs_group"]][1],
+            arrowprops=line,
             annotation_clip=False,
         )

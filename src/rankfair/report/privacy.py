@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -71,68 +72,55 @@ def _hidden(
         feature.name: small({g.label: g.n_rows for g in feature.groups}, least)
         for feature in audit.sensitive_features
     }
-    sizes: dict[Key, dict[str, int]] = {}
+    sizes: dict[Key, dict[str, int]] = defaultdict(dict)
     lines: tuple[TaskLine | UnitsGap, ...] = (*audit.tasks, *audit.units)
     for line in lines:
         if line.task is not None:
-            of_key = sizes.setdefault(line.pair, {})
-            of_key[line.task] = min(line.n_group, line.n_against)
+            sizes[line.pair][line.task] = min(line.n_group, line.n_against)
     for remedy in audit.remedies:
         for raised in remedy.by_task:  # also where all rows are of one group
-            of_key = sizes.setdefault(remedy.pair, {})
-            of_key.setdefault(raised.task, raised.n_raised)
+            sizes[remedy.pair].setdefault(raised.task, raised.n_raised)
     return groups, {key: small(of_key, least) for key, of_key in sizes.items()}
 
 
 def without_small(audit: Audit, least: int) -> tuple[Audit, str]:
     """Return an audit without groups and tasks of fewer rows, and a note on them."""
     groups, tasks = _hidden(audit, least)
-    n_rows = {
-        (feature.name, group.label): group.n_rows
+    rare = {
+        (feature.name, group.label): (least - 0.5) / group.n_rows
         for feature in audit.sensitive_features
         for group in feature.groups
     }
-    shapes = []
-    for shape in audit.histograms:
-        rare = (least - 0.5) / n_rows[shape.sensitive_feature, shape.group]
-        shapes.append(replace(shape, shares=tuple(spread(shape.shares, rare))))
-    audit = replace(audit, histograms=tuple(shapes))
-
-    def seen(records: tuple[Any, ...]) -> tuple[Any, ...]:
-        """Records of groups and tasks that are shown."""
-        return tuple(
-            each
-            for each in records
-            if groups[each.sensitive_feature].isdisjoint(each.pair[1:])
-            and getattr(each, "task", None) not in tasks.get(each.pair, ())
-        )
-
+    shapes = tuple(
+        replace(h, shares=tuple(spread(h.shares, rare[h.sensitive_feature, h.group])))
+        for h in audit.histograms
+    )
     n_groups, n_tasks = (
         len(frozenset().union(*names.values())) for names in (groups, tasks)
     )
     if not n_groups and not n_tasks:
-        return audit, ""
+        return replace(audit, histograms=shapes), ""
+
+    def seen(pair: Key, task: str | None) -> bool:
+        """Whether both groups and the task are shown."""
+        return groups[pair[0]].isdisjoint(pair[1:]) and task not in tasks.get(pair, ())
+
     each = (n_groups, "group"), (n_tasks, "task")
     hidden = " and ".join(counted(n, name) for n, name in each if n)
-    shown: dict[str, Any] = {name: seen(getattr(audit, name)) for name in RECORDS}
+    shown: dict[str, Any] = {}
+    for name in RECORDS:
+        every = getattr(audit, name)
+        kept = (it for it in every if seen(it.pair, getattr(it, "task", None)))
+        shown[name] = tuple(kept)
     shown["remedies"] = tuple(
-        replace(
-            r,
-            by_task=tuple(t for t in r.by_task if t.task not in tasks.get(r.pair, ())),
-        )
+        replace(r, by_task=tuple(it for it in r.by_task if seen(r.pair, it.task)))
         for r in shown["remedies"]
     )
-    found = replace(
-        audit,
-        sensitive_features=tuple(
-            _feature(f, groups[f.name]) for f in audit.sensitive_features
-        ),
-        **shown,
-    )
-    few = counted(least, "row")
-    return found, (
-        f"Not shown, so that nobody can be recognised: {hidden} with fewer than {few} "
-        "of a group, or the next smallest."
+    features = (_feature(f, groups[f.name]) for f in audit.sensitive_features)
+    shown |= {"sensitive_features": tuple(features), "histograms": shapes}
+    return replace(audit, **shown), (
+        f"Not shown, so that nobody can be recognised: {hidden} with fewer than "
+        f"{counted(least, 'row')} of a group, or the next smallest."
     )
 
 

@@ -8,16 +8,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from rankfair.audit.summary import would_be_found
-from rankfair.report.text import (
-    STRIP,
-    Scale,
-    View,
-    around_half,
-    as_json,
-    count,
-    shown,
-    ticks,
-)
+from rankfair.report import text
+from rankfair.report.text import View, shown, whole
 
 if TYPE_CHECKING:
     from rankfair.audit.records import Audit, TaskLine
@@ -44,24 +36,22 @@ def forest(audit: Audit, most: int = 20_000) -> View | None:
     kept = {key: rows[: math.ceil(share * len(rows))] for key, rows in sets.items()}
     data = _data(audit, kept)
     n_all, n_shown = (sum(map(len, each.values())) for each in (sets, kept))
-    width, _, margin = STRIP
-    x = Scale(data["low"], data["high"], margin, width - margin)
+    x, marks = text.axis(data["low"], data["high"])
     lines = [t for t in audit.tasks if t.model == audit.models[-1].name]
-    return {
-        "id": "tasks",
-        "name": "Tasks",
-        "template": "tasks.html.j2",
-        "json": as_json(data),
-        "n_shown": count(n_shown),
-        "n_all": count(n_all),
-        "trimmed": n_shown < n_all,
-        "flagged": count(sum(line.flagged for line in lines)),
-        "judged": count(sum(line.adjusted_p is not None for line in lines)),
-        "hidden": would_be_found(lines, audit.confidence),
-        "level": f"{1 - audit.confidence:.3g}",
-        "axis": [(x(v), f"{v:g}") for v in data["ticks"]],
-        "half": x(0.5),
-    }
+    return text.section(
+        "tasks",
+        "Tasks",
+        json=text.as_json(data),
+        n_shown=text.count(n_shown),
+        n_all=text.count(n_all),
+        trimmed=n_shown < n_all,
+        flagged=text.count(sum(line.flagged for line in lines)),
+        judged=text.count(sum(line.adjusted_p is not None for line in lines)),
+        hidden=would_be_found(lines, audit.confidence),
+        level=f"{1 - audit.confidence:.3g}",
+        axis=marks,
+        half=x(0.5),
+    )
 
 
 def _worst_first(lines: Sequence[TaskLine]) -> dict[Key, list[ByModel]]:
@@ -87,15 +77,13 @@ def _data(audit: Audit, sets: dict[Key, list[ByModel]]) -> dict[str, Any]:
     # Each note once, frequent ones with short numbers; 0 is no note.
     frequent = Counter(line.auc.note for line in lines if line.auc.note).most_common()
     notes = {note: i for i, note in enumerate(["", *dict(frequent)])}
-    low, high = around_half(
-        v for t in lines for v in (t.auc.value, t.auc.ci_low, t.auc.ci_high)
-    )
+    low, high = text.around_half(text.numbers_of(line.auc for line in lines))
     return {
         "models": [shown(model) for model in audit.model_names],
         "notes": [shown(note) for note in notes],
         "low": low,
         "high": high,
-        "ticks": ticks(low, high, 4),
+        "ticks": text.ticks(low, high, 4),
         "sets": [
             _columns(key, rows, audit.model_names, notes) for key, rows in sets.items()
         ],
@@ -124,14 +112,10 @@ def _lines(lines: Sequence[TaskLine], notes: dict[str, int]) -> dict[str, Any]:
     """The lines of one model as columns; three figures of p are enough to read."""
     ps = [line.adjusted_p for line in lines]
     return {
-        "auc": [_grains(line.auc.value) for line in lines],
-        "low": [_grains(line.auc.ci_low) for line in lines],
-        "high": [_grains(line.auc.ci_high) for line in lines],
+        "auc": [whole(GRAIN * line.auc.value) for line in lines],
+        "low": [whole(GRAIN * line.auc.ci_low) for line in lines],
+        "high": [whole(GRAIN * line.auc.ci_high) for line in lines],
         "p": [None if p is None or math.isnan(p) else float(f"{p:.3g}") for p in ps],
         "flag": "".join(str(+line.flagged) for line in lines),
         "note": [notes[line.auc.note] for line in lines],
     }
-
-
-def _grains(value: float) -> int | None:
-    return round(GRAIN * value) if math.isfinite(value) else None

@@ -156,6 +156,17 @@ def count(value: float) -> str:
     return f"{value:,.0f}"
 
 
+def whole(value: float) -> int | None:
+    """Return a whole number for the data of a script; None if there is none.
+
+    Examples
+    --------
+    >>> whole(6421.7), whole(math.nan)
+    (6422, None)
+    """
+    return round(value) if math.isfinite(value) else None
+
+
 def number_of(value: int, unit: str = "row") -> str:
     """Return how many there are of something, one or several.
 
@@ -262,6 +273,11 @@ def covering(values: Iterable[float], room: float = 0.06) -> tuple[float, float]
     return low - margin, high + margin
 
 
+def numbers_of(estimates: Iterable[Estimate]) -> list[float]:
+    """Return the values of estimates and the ends of their intervals."""
+    return [v for e in estimates for v in (e.value, e.ci_low, e.ci_high)]
+
+
 def around_half(values: Iterable[float]) -> tuple[float, float]:
     """Return a range around 1/2 that holds all AUCs.
 
@@ -322,8 +338,19 @@ def strip(estimate: Estimate, x: Scale, name: str, form: Form = decimals) -> Vie
     }
 
 
-def axis(values: Iterable[float]) -> tuple[Scale, list[tuple[float, str]]]:
-    """Return the scale of a strip that holds all AUCs, and its ticks."""
+def axis(
+    low: float, high: float, form: Callable[[float], str] = round_number
+) -> tuple[Scale, list[tuple[float, str]]]:
+    """Return the scale of a strip, and its ticks: places and texts."""
     width, _, room = STRIP
-    x = Scale(*around_half(values), room, width - room)
-    return x, [(x(v), f"{v:g}") for v in ticks(x.low, x.high, 4)]
+    x = Scale(low, high, room, width - room)
+    return x, [(x(value), form(value)) for value in ticks(low, high, 4)]
+
+
+def section(template: str, name: str, number: int = 0, **values: Any) -> View:
+    """Return a section of a page: its anchor, name and template, and what that reads.
+
+    Those of one template have numbers, from 1.
+    """
+    anchor = f"{template}-{number}" if number else template
+    return {"id": anchor, "name": name, "template": f"{template}.html.j2", **values}

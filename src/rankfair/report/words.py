@@ -17,7 +17,7 @@ class Metric:
     field: str
     name: str
     meaning: str
-    parity: str
+    parity: str = "0"  # of differences and distances
     form: Form = decimals
 
     @property
@@ -52,16 +52,14 @@ METRICS = (
         "mean_difference",
         "Difference of means",
         "Mean of {group} less that of {against}, in units of the target.",
-        "0",
-        alike,
+        form=alike,
     ),
     Metric(
         "balanced_residuals",
         "Difference of mean residuals",
         "Mean of observed less predicted, {group} less {against}. Above 0, {group} is "
         "predicted too low compared with {against}.",
-        "0",
-        alike,
+        form=alike,
     ),
     Metric(
         "impact_rank_ratio",
@@ -74,15 +72,13 @@ METRICS = (
         "Kolmogorov–Smirnov distance",
         "The largest difference, over all cut-offs, between the shares of the two "
         "groups above the cut-off.",
-        "0",
     ),
     Metric(
         "wasserstein",
         "Wasserstein distance",
         "How far the values of one group must move on average to be spread like "
         "those of the other, in units of the target.",
-        "0",
-        alike,
+        form=alike,
     ),
     Metric(
         "share_above_median",
