@@ -138,7 +138,7 @@ class TaskLines:
     ) -> TaskLines:
         """Fit y, and how the fit answers where all tasks are tilted alike."""
         assert problem.groups is not None
-        segments = Segments.of(problem.blocks.sizes, problem.groups)
+        segments = Segments(problem.blocks.sizes, problem.groups)
         demands = in_every_task(constraint, segments, problem.y)
         h = demands.direction * segments.each_row(problem.counts)
         B, squares = problem.sums([h])
