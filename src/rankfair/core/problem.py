@@ -422,10 +422,7 @@ def _standard(
     rest = float(np.average(scaled, weights=weights))  # as the first is rounded
     scaled -= rest
     mean += rest
-    own = scaled if weights is None else scaled * weights
-    spread = float(
-        np.sqrt(own @ scaled / (len(y) if weights is None else weights.sum()))
-    )
+    spread = float(np.sqrt(np.average(scaled * scaled, weights=weights)))
     if not spread > CONSTANT * abs(mean):
         spread = 1.0
     scaled /= spread
