@@ -116,7 +116,7 @@ class Fitter:
         return max(loss, 0.0) + self.penalty.value(own)
 
     def _shifted(self, W: Floats, sign: float) -> Floats:
-        """Intercepts moved from the centre of all rows to that of their task, or back."""
+        """Intercepts moved from the centre of all rows to those of tasks, or back."""
         own = W[: self.problem.n_tasks]
         own[:, -1] += sign * (own[:, :-1] * self.problem.centre).sum(axis=1)
         return W
