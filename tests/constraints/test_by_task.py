@@ -17,7 +17,7 @@ WEIGHTS = [None, rng.integers(1, 4, N), rng.random(N)]
 
 def asked(constraint, weights=None):
     groups = Groups(IN_A, weights)
-    return in_every_task(constraint, Segments.of(SIZES, groups), Y)
+    return in_every_task(constraint, Segments(SIZES, groups), Y)
 
 
 def alone(constraint, rows, weights=None):
