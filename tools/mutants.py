@@ -149,6 +149,8 @@ def nodes(
         match node:
             case ast.JoinedStr():  # its parts have no places before Python 3.12
                 continue
+            case ast.keyword(arg="strict" | "optimize"):  # no result hangs on these
+                continue
             case ast.If(test=ast.Name("TYPE_CHECKING")):
                 continue
             case ast.ClassDef() | ast.FunctionDef() | ast.AsyncFunctionDef():
@@ -245,28 +247,30 @@ class Tests:
             self.of_file[test.partition("::")[0]].append(test)
 
     def of(self, mutant: Mutant) -> list[tuple[list[str], float]]:
-        """Two rounds of tests, each with its seconds; the quickest come first.
+        """Two rounds of tests, each with its seconds.
 
         Tests of the mutant's own room that execute its lines are the first round: they
         say most.  Then other tests that do, and others of all these files, which may
-        read what a fixture or a cache computed in a test before them.
+        read what a fixture or a cache computed in a test before them.  The quickest
+        come first, but all functions have their turn before one has its second.
         """
         contexts = self.data.contexts_by_lineno(str(self.source / mutant.file))
         executed = {each for line in mutant.lines for each in contexts.get(line, ())}
         first = {each.rpartition("|")[0] for each in executed} - {""}
         files = {each.partition("::")[0] for each in first}
-
-        def place(test: str) -> tuple[bool, bool, float, str]:
-            own = f"/{mutant.room}/" in test
-            return test not in first, not own, self.seconds[test], test
-
-        rounds: list[list[str]] = [[], []]
-        total = 0.0
-        for test in sorted(itertools.chain(*map(self.of_file.get, files)), key=place):
-            total += self.seconds[test]
-            if total < SECONDS or not any(rounds):
-                rounds[any(place(test)[:2])].append(test)
-        return [(it, sum(self.seconds[each] for each in it)) for it in rounds if it]
+        tests = itertools.chain(*map(self.of_file.get, files))
+        turns, places = Counter(), {}
+        for test in sorted(tests, key=lambda it: (self.seconds[it], it)):
+            function = test.partition("[")[0]
+            places[test] = test not in first, turns[function]
+            turns[function] += 1
+        rounds, spent = ([], []), [0.0, 0.0]
+        for test in sorted(places, key=places.get):
+            late = test not in first or f"/{mutant.room}/" not in test
+            if not rounds[late] or spent[late] + self.seconds[test] < SECONDS / 2:
+                rounds[late].append(test)
+                spent[late] += self.seconds[test]
+        return [each for each in zip(rounds, spent, strict=True) if each[0]]
 
 
 class Chosen:
@@ -291,7 +295,7 @@ def forked(tests: list[str], seconds: float) -> int | None:
     """Run tests in a fork: the exit code of pytest, None if they took far too long."""
     if not (child := os.fork()):
         os.setsid()
-        limit = int(20 + 5 * seconds)
+        limit = int(15 + 2 * seconds)
         resource.setrlimit(resource.RLIMIT_CPU, (limit, limit))
         nowhere = os.open(os.devnull, os.O_RDWR)
         for stream in range(3):

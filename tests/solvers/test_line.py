@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oracles import brute_twice_u
-from problems import PENALTIES, biased, make_penalty, posed, target
+from problems import PENALTIES, biased, make_penalty, posed, predictions, solved, target
 from rankfair import RankFairRegressor
 from rankfair.constraints import Mean, Rank
 from rankfair.core.problem import Groups
@@ -240,6 +240,28 @@ def test_weights_in_another_unit_change_nothing(penalty, direction):
         found.append(solver.solve(problem, request, demands))
     assert found[0].multipliers != (0.0,)
     np.testing.assert_allclose(found[1].coef, found[0].coef, rtol=1e-4, atol=1e-6)
+
+
+def test_training_rows_meet_in_ties_that_no_place_beside_them_has():
+    """Of one binary column: no band but that of one prediction for all can be met."""
+    rng = np.random.default_rng(0)
+    in_a = rng.random(300) < 0.5
+    x = (rng.random(300) < 0.3 + 0.4 * in_a).astype(float)
+    problem = posed(x[:, None], x + rng.normal(size=300), 0 * x, in_a)
+    found = solved(problem, Tilt("train"), epsilon=0.01)
+    assert found.status is Status.SATISFIED
+    assert found.values == (0.5,)
+    assert np.ptp(predictions(problem, found)) == 0.0
+
+
+@pytest.mark.parametrize("epsilon", [0.01, 0.5])
+def test_a_line_is_one_step(epsilon):
+    problem, told = biased(auc=0.9), []
+    found = solved(problem, Tilt(), epsilon=epsilon, on_step=told.append)
+    assert found.trace == tuple(told) and found.n_iter == 1
+    (step,) = told
+    assert (step.iteration, step.auc) == (1, found.values[0])
+    assert step.objective == pytest.approx(found.objective / problem.loss_unit)
 
 
 @pytest.mark.parametrize(("tol", "steps"), [(0.0, 3), (1e9, 1)])
