@@ -260,6 +260,18 @@ def test_intervals_hold_the_count_and_are_never_of_zero_width(case):
         assert found.note and found.p_value is None
 
 
+def test_where_tasks_mix_the_groups_the_wider_interval_counts():
+    rng = np.random.default_rng(0)
+    tasks, in_a = np.arange(600) // 30, rng.random(600) < 0.5
+    alike, signs = rng.normal(size=600), rng.choice([-1, 1], 20)[tasks]
+    for m, words in ((alike - 0.7 * in_a, "DeLong"), (alike + 3 * in_a * signs, "20")):
+        rows, both = estimate(m, in_a), estimate(m, in_a, tasks)
+        assert words in both.method
+        width = both.ci_high - both.ci_low
+        assert width >= rows.ci_high - rows.ci_low
+        assert (width > rows.ci_high - rows.ci_low) == (words == "20")
+
+
 @settings(max_examples=15, deadline=None)
 @given(samples(least=30, most=50))
 def test_large_groups_have_scipys_normal_p_value(case):
