@@ -43,14 +43,19 @@ def fitted(penalty, beta, X, y, codes, **settings):
 # Standard units
 
 
-def test_the_target_is_standardised():
+@pytest.mark.parametrize("far", [0.0, 1e15])
+@pytest.mark.parametrize("weights", [None, "real"])
+def test_the_target_is_standardised(far, weights):
     X, y, codes, in_a = rows()
-    problem = made(X, y, codes, in_a)
-    assert problem.y.mean() == pytest.approx(0, abs=1e-12)
-    assert problem.y.std() == pytest.approx(1)
+    y = np.round(64 * y) + far
+    w = np.ones(len(y)) if weights is None else np.random.default_rng(1).random(len(y))
+    problem = made(X, y, codes, in_a, weights=None if weights is None else w)
+    w = w[order_of(problem)]
+    assert w @ problem.y / w.sum() == pytest.approx(0, abs=1e-12)
+    assert w @ problem.y**2 / w.sum() == pytest.approx(1)
     back = (problem.y + problem.y_centre) * problem.y_unit
-    assert back == pytest.approx(y[order_of(problem)])
-    assert problem.y_squares == pytest.approx(len(y))
+    assert back == pytest.approx(y[order_of(problem)], rel=1e-15)
+    assert problem.y_squares == pytest.approx(w.sum())
 
 
 def test_gram_and_moments_are_those_of_standardised_features():
@@ -146,6 +151,7 @@ def test_the_unit_of_a_column_is_its_deviation_over_all_rows(far):
 def test_a_column_constant_within_tasks_explains_nothing_there(value, penalty):
     X, y, codes, _ = rows()
     level = value * (1.0 + codes)
+    level[::2] = np.nextafter(level[::2], np.inf)  # but for its last digit
     without, m = fitted(penalty, 1.0, X, y, codes)
     more = np.column_stack((X, level))
     problem = made(more, y, codes)
