@@ -286,6 +286,21 @@ def test_a_walk_that_leads_nowhere_ends():
     assert not place.inside and not place.lam.any()
 
 
+@pytest.mark.parametrize(("most", "last"), [(3, 2), (5, 1)])
+def test_no_more_places_are_counted_than_is_said(most, last):
+    counts = []
+
+    class Noise(Told):
+        def value(self, m, groups, unit=1.0):
+            counts.append(m)
+            return 1.0 + len(counts) % 2
+
+    X, y, t, _, sex = school(n=600)
+    line, counted = make(X, y, t, [(Noise(1e-3, "both", 0.02, 12.0), sex, None)])
+    assert not solve_joint(line.curve, counted, most, last).inside
+    assert most < len(counts) <= most + last
+
+
 # Lists of constraints between the same groups
 
 
