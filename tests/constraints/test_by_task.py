@@ -54,6 +54,13 @@ def test_each_task_has_the_value_and_band_of_its_rows_alone(
 
 
 @pytest.mark.parametrize("weights", WEIGHTS)
+def test_differences_far_from_zero_keep_their_digits(weights):
+    every, m = asked(Mean(), weights), np.round(8 * M) / 8
+    far = every.values(m + 2.0**40)
+    np.testing.assert_allclose(far, every.values(m), atol=1e-9)
+
+
+@pytest.mark.parametrize("weights", WEIGHTS)
 @pytest.mark.parametrize("constraint", [Mean(0.0), Residual(0.0)])
 def test_the_direction_of_a_linear_constraint_is_its_derivative(constraint, weights):
     every = asked(constraint, weights)

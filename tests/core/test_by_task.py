@@ -68,6 +68,16 @@ def test_values_that_differ_in_their_last_bit_are_no_ties(seed):
     assert found.tolist() == [brute_twice_u(m[i], in_a[i]) for i in rows_of(sizes)]
 
 
+@pytest.mark.parametrize("places", [[7], [2, 5, 9], range(len(SIZES))])
+def test_some_tasks_are_counted_as_among_all(segments, places):
+    places, m = np.array(places), rng.integers(0, 9, N) / 7
+    some, rows = segments.take(places)
+    own = rows_of(SIZES)
+    assert rows.tolist() == np.concatenate([own[place] for place in places]).tolist()
+    np.testing.assert_allclose(some.twice_u(m[rows]), segments.twice_u(m)[places])
+    np.testing.assert_allclose(some.means(m[rows]), segments.means(m)[places])
+
+
 def test_totals_and_pairs_are_those_of_groups(segments):
     for j, rows in enumerate(rows_of(SIZES)):
         alone = Groups(IN_A, segments.groups.weights).take(rows)

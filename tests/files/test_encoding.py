@@ -33,6 +33,12 @@ def test_numbers_and_categories_side_by_side_alike_for_new_rows():
     assert columns.draw(read_table(one))[1].startswith("1 row has a category")
 
 
+def test_only_numbers_are_cut():
+    both = ("age", "colour")
+    roles = Roles(features=("town",), sensitive=both, cut=both)
+    assert [*ModelColumns.learn(read_table(RAW), roles).cut] == ["age"]
+
+
 @settings(max_examples=20)
 @given(st.lists(st.sampled_from("abcd"), min_size=1, max_size=12))
 def test_it_is_one_hot_but_for_the_first_category(labels):
