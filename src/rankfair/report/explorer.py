@@ -74,8 +74,9 @@ def hidden_groups(path: Path, suppress: int) -> frozenset[str]:
 
 def small_tasks(views: PathViews, suppress: int) -> frozenset[str]:
     """The tasks that the page does not show."""
-    sizes = dict(zip(views.tasks, map(min, views.task_sizes), strict=True))
-    return small(sizes, suppress)
+    sides = zip(*views.task_sizes, strict=True)
+    few = (small(dict(zip(views.tasks, n, strict=True)), suppress) for n in sides)
+    return frozenset().union(*few)
 
 
 def _shown(views: PathViews, groups: Sequence[int], suppress: int) -> PathViews:
