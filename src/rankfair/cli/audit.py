@@ -37,7 +37,13 @@ from rankfair.cli.screen import (
     table_of,
 )
 from rankfair.cli.table_audit import as_text, audit_table, groups_of, many_groups
-from rankfair.files.columns import Roles, column_or_none, refuse_taken
+from rankfair.files.columns import (
+    Roles,
+    column_or_none,
+    days_of,
+    looks_like_dates,
+    refuse_taken,
+)
 from rankfair.files.read import load
 from rankfair.files.table import Table, refuse_gaps
 from rankfair.files.write import write_table
@@ -114,12 +120,18 @@ def audit_files(asked: AuditCommand, on_step: OnStep) -> Audited:
         table, roles, reference = _predicted(asked, roles, asked.model)
         asked = replace(asked, reference=asked.reference or reference or None)
     refuse_gaps(table, (*more, *roles.numbers, *roles.tasks))
+    controls = {name: table[name] for name in asked.control or ()}
+    dates = [name for name, column in controls.items() if looks_like_dates(column)]
+    if dates:
+        controls |= {name: days_of(table, name) for name in dates}
+        note = f"Read dates as days since 1970-01-01 ({listed(dates)})."
+        table = replace(table, notes=(*table.notes, note))
     found = audit_table(
         table,
         roles,
         groups_of(table, roles, asked.bins),
         random_state=asked.seed,
-        controls={name: table[name] for name in asked.control or ()} or None,
+        controls=controls or None,
         complementary=column_or_none(table, asked.complementary),
         on_step=on_step,
         **{name: getattr(asked, name) for name in SETTINGS},
