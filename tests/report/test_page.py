@@ -311,12 +311,24 @@ def test_gaps_in_units_are_shown_with_their_parts_and_their_price():
     cells = re.findall(r"<t[hd][^>]*>(?:<bdi>)?([^<]+)<", table)[3:6]
     assert cells[:2] == [largest.task, str(largest.n_raised)]
     assert cells[2].replace(",", "").startswith(str(int(largest.total)))
-    raised = f"Closing it takes raises for {first.n_raised} rows"
+    raised = (
+        f"Closing it takes raises for {first.n_raised} rows in group {first.raised}"
+    )
     assert f") {side} {known.against}. {raised}" in html
     lone = replace(known, unexplained=replace(known.unexplained, p_value=None))
     assert ", which may be chance." in render(replace(found, parts=(lone,)))
     free = pay_audit(controls=None, close_to=0.5)
     assert section(free, "parts")["name"] == "Closing the gap"
+
+
+def test_what_is_left_is_said_of_the_gap_in_the_headline():
+    group, years = np.array([*"ABC"] * 60), RNG.normal(size=180)
+    pay = 100 + years + RNG.normal(size=180) - 9 * (group == "C")
+    found = audited(
+        None, pay, sensitive_features=group, controls={"years": years}, reference="A"
+    )
+    short = view(found)["short"]
+    assert "With the same years, C is" in short and "rows in group C:" in short
 
 
 def test_small_groups_and_tasks_and_the_next_smallest_are_not_shown():
