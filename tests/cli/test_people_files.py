@@ -113,6 +113,21 @@ def test_identifiers_and_dates_do_not_predict(tmp_path):
     assert "hired" in run("describe", model, code=0).stdout
 
 
+def test_a_control_of_dates_is_a_number_of_days(tmp_path):
+    data = people(n=60)
+    days = 40 * np.arange(60) % 997
+    dates = [f"{np.datetime64('2000-01-01') + int(day)}" for day in days]
+    file = write_csv(tmp_path / "pay.csv", {**data, "hired": dates, "days": days})
+    parts = []
+    for control in ("hired", "days"):
+        done = run("audit", file, *COMMON, "--control", control, "--json", code=0)
+        parts.append(json.loads(done.stdout)["parts"][0])
+        assert ("Read dates as days" in done.stderr) == (control == "hired")
+    for part in ("explained", "unexplained"):
+        by_date, by_day = (found[part]["value"] for found in parts)
+        assert by_date == pytest.approx(by_day)
+
+
 def proxies(effect, noise, n=80):
     """Return a pay roll whose only predictor is next to the group."""
     rng = np.random.default_rng(0)

@@ -20,7 +20,7 @@ from rankfair import audit as audited
 from rankfair.report import page as assembly
 from rankfair.report.audit_page import render, render_fragment, view
 from rankfair.report.methods_page import MethodLine, MethodTable, render_comparison
-from rankfair.report.privacy import spread
+from rankfair.report.privacy import spread, without_small
 from rankfair.report.tasks import GRAIN, forest
 from rankfair.report.text import shown
 from rankfair.report.words import METRICS
@@ -311,12 +311,24 @@ def test_gaps_in_units_are_shown_with_their_parts_and_their_price():
     cells = re.findall(r"<t[hd][^>]*>(?:<bdi>)?([^<]+)<", table)[3:6]
     assert cells[:2] == [largest.task, str(largest.n_raised)]
     assert cells[2].replace(",", "").startswith(str(int(largest.total)))
-    raised = f"Closing it takes raises for {first.n_raised} rows"
+    raised = (
+        f"Closing it takes raises for {first.n_raised} rows in group {first.raised}"
+    )
     assert f") {side} {known.against}. {raised}" in html
     lone = replace(known, unexplained=replace(known.unexplained, p_value=None))
     assert ", which may be chance." in render(replace(found, parts=(lone,)))
     free = pay_audit(controls=None, close_to=0.5)
     assert section(free, "parts")["name"] == "Closing the gap"
+
+
+def test_what_is_left_is_said_of_the_gap_in_the_headline():
+    group, years = np.array([*"ABC"] * 60), RNG.normal(size=180)
+    pay = 100 + years + RNG.normal(size=180) - 9 * (group == "C")
+    found = audited(
+        None, pay, sensitive_features=group, controls={"years": years}, reference="A"
+    )
+    short = view(found)["short"]
+    assert "With the same years, C is" in short and "rows in group C:" in short
 
 
 def test_small_groups_and_tasks_and_the_next_smallest_are_not_shown():
@@ -344,6 +356,42 @@ def test_small_groups_and_tasks_and_the_next_smallest_are_not_shown():
     assert "cannot be estimated" in render(
         audited(None, pay[:9], sensitive_features=sex[:9])
     )
+
+
+# Rows of each group in each task: a task of one group, which has no gap of its own; a
+# task that is hidden of some pairs; what happens.
+SPREAD = (
+    [[40, 30, 3], [40, 30, 0]],
+    [[50, 3, 20, 20], [50, 30, 6, 30], [50, 30, 30, 6]],
+    *np.random.default_rng(0).choice([0, 2, 4, 6, 30, 30, 30], (4, 3, 6)).tolist(),
+)
+
+
+@pytest.mark.parametrize("n", SPREAD)
+def test_no_total_less_what_is_shown_is_that_of_a_few_rows(n):
+    where = np.repeat(np.arange(np.size(n)), np.ravel(n))
+    group, task = np.unravel_index(where, np.shape(n))
+    group, task = np.array([*"ABC"])[group], np.array([*"uvwxyz"])[task]
+    pay = RNG.normal(100, 9, len(group))
+    found = audited(None, pay, sensitive_features=group, tasks=task, reference="A")
+    page, _ = without_small(found, 5)
+    for feature in page.sensitive_features[0].groups:
+        seen = {}
+        for gap in page.units:
+            if gap.task is not None and gap.group == feature.label:
+                seen[gap.task] = gap.n_group
+            elif gap.task is not None and gap.against == feature.label:
+                seen[gap.task] = gap.n_against
+        assert not seen or min(seen.values()) >= 5
+        left = feature.n_rows - sum(seen.values())
+        assert left == 0 or left >= 5
+
+
+def test_jobs_of_few_rows_that_are_enough_together_hide_no_other():
+    jobs = np.repeat(["cook", "clerk", "chief", "maid"], [80, 40, 6, 6])
+    pay, sex = RNG.normal(size=132), [*"FM"] * 66
+    page, _ = without_small(audited(None, pay, sensitive_features=sex, tasks=jobs), 5)
+    assert {gap.task for gap in page.units} == {None, "cook", "clerk"}
 
 
 @given(st.lists(st.integers(0, 6), min_size=1, max_size=30))

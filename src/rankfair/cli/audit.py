@@ -25,7 +25,13 @@ from rankfair.cli.data import audit_table, groups_of, many_groups
 from rankfair.cli.errors import echo
 from rankfair.cli.options import AuditCommand
 from rankfair.cli.screen import Answer, OnStep, column_of, say, show_table, table_of
-from rankfair.files.columns import Roles, column_or_none, looks_like_identifier
+from rankfair.files.columns import (
+    Roles,
+    column_or_none,
+    days_of,
+    looks_like_dates,
+    looks_like_identifier,
+)
 from rankfair.files.read import load
 from rankfair.files.table import Table
 from rankfair.files.write import write_table
@@ -93,6 +99,12 @@ def audit_files(asked: AuditCommand, on_step: OnStep) -> Audited:
     else:
         table, roles, reference = _predicted(asked, roles, asked.model)
         asked = replace(asked, reference=asked.reference or reference or None)
+    controls = {name: table[name] for name in asked.control or ()}
+    dates = [name for name, column in controls.items() if looks_like_dates(column)]
+    if dates:
+        controls |= {name: days_of(table, name) for name in dates}
+        note = f"Read dates as days since 1970-01-01 ({listed(dates)})."
+        table = replace(table, notes=(*table.notes, note))
     groups = groups_of(table, roles, asked.bins)
     found = audit_table(
         table,
@@ -100,7 +112,7 @@ def audit_files(asked: AuditCommand, on_step: OnStep) -> Audited:
         groups,
         {name: table[name] for name in roles.predictions},
         random_state=asked.seed,
-        controls={name: table[name] for name in asked.control or ()} or None,
+        controls=controls or None,
         complementary=column_or_none(table, asked.complementary),
         on_step=on_step,
         **{name: getattr(asked, name) for name in SETTINGS},

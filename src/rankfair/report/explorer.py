@@ -62,10 +62,11 @@ def not_drawn(path: Path | None, suppress: int) -> list[str]:
 def _hidden(
     path: Path, views: PathViews, least: int
 ) -> tuple[frozenset[str], frozenset[str]]:
-    """Small groups, and small tasks: of a task, the rows of either group count."""
-    tasks = zip(views.tasks, map(min, views.task_sizes), strict=True)
+    """Small groups, and the tasks in which a group has few rows."""
     groups = zip(path.groups, views.group_sizes, strict=True)
-    return small(dict(groups), least), small(dict(tasks), least)
+    sides = zip(*views.task_sizes, strict=True)
+    few = (small(dict(zip(views.tasks, n, strict=True)), least) for n in sides)
+    return small(dict(groups), least), frozenset[str]().union(*few)
 
 
 def _data(

@@ -83,9 +83,16 @@ def _axis(
 
 
 def in_short(audit: Audit) -> str:
-    """Say what controls leave of the first gap, and what closing it costs."""
+    """Say what controls leave of the verdict's gap, and what closing it costs."""
+    worst = audit.worst()
+
+    def elsewhere(gap: GapParts | RemedyCost) -> tuple[bool, bool]:
+        """Whether other groups than those of the verdict are compared."""
+        pair = gap.pair if worst is None else worst.pair
+        return gap.pair != pair, gap.group not in pair
+
     said = []
-    for parts in audit.parts[:1]:
+    for parts in sorted(audit.parts, key=elsewhere)[:1]:
         gap, share = abs(parts.unexplained.value), abs(parts.share(parts.unexplained))
         size = f"{percent([share])[0]} ({text.alike([gap])[0]})"
         side = "below" if parts.unexplained.value < 0.0 else "above"
@@ -93,12 +100,14 @@ def in_short(audit: Audit) -> str:
         chance = "" if sure else ", which may be chance"
         whose = f"{parts.group} is {size} {side} {parts.against}{chance}."
         said.append(f"With the same {', '.join(parts.controls)}, {whose}")
-    for remedy in audit.remedies[:1]:
+    for remedy in sorted(audit.remedies, key=elsewhere)[:1]:
         total, part = text.alike([remedy.total])[0], percent([remedy.share], 2)[0]
         to = f" to {percent([remedy.close_to])[0]}" if remedy.close_to else ""
         who = text.number_of(remedy.n_raised, audit.unit)
         cost = f"{total}, {part} of all {remedy.of}"
-        said.append(f"Closing it{to} takes raises for {who}: {cost}.")
+        said.append(
+            f"Closing it{to} takes raises for {who} in group {remedy.raised}: {cost}."
+        )
     return " ".join(said)
 
 

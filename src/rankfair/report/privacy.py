@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -18,19 +17,27 @@ Key = tuple[str, str, str]  # sensitive feature, group, against
 RECORDS = ("comparisons", "tasks", "units", "parts", "remedies")
 
 
-def small(sizes: Mapping[str, int], least: int) -> frozenset[str]:
-    """Return who has fewer rows and, if anybody has, the next smallest.
+def small(sizes: Mapping[str, int], least: int, elsewhere: int = 0) -> frozenset[str]:
+    """Return who has fewer rows; and the next smallest, until they have enough.
 
-    Otherwise a total less what is shown would be what is not.
+    Otherwise a total less what is shown would be that of fewer rows.  ``elsewhere``
+    are rows of the total that have no line.
 
     Examples
     --------
     >>> sorted(small({"a": 900, "b": 3, "c": 40}, 5)), small({"a": 900, "b": 5}, 5)
     (['b', 'c'], frozenset())
+    >>> sorted(small({"a": 900, "b": 3, "c": 40, "d": 2}, 5))
+    ['b', 'd']
     """
-    few = sum(size < least for size in sizes.values())
-    order = sorted(sizes, key=sizes.__getitem__)
-    return frozenset(order[: few + 1] if few else ())
+    hidden: list[str] = []
+    rows = elsewhere
+    for name in sorted(filter(sizes.get, sizes), key=sizes.__getitem__):
+        if sizes[name] >= least and not 0 < rows < least:
+            break
+        hidden.append(name)
+        rows += sizes[name]
+    return frozenset(hidden)
 
 
 def spread(shares: Sequence[float], least: float) -> list[float]:
@@ -64,23 +71,43 @@ def not_shown(audit: Audit, least: int) -> list[str]:
 def _hidden(
     audit: Audit, least: int
 ) -> tuple[dict[str, frozenset[str]], dict[Key, frozenset[str]]]:
-    """Small groups of each feature, and small tasks of each pair of groups.
+    """Small groups of each feature, and for each pair of groups the tasks to hide.
 
-    Of a task, the rows of either group count.
+    A task is hidden from all pairs of a group that has few rows in it: what one pair
+    hides and another shows would be known.
     """
-    groups = {
-        feature.name: small({g.label: g.n_rows for g in feature.groups}, least)
-        for feature in audit.sensitive_features
+    labels = {
+        f.name: {g.label: g.n_rows for g in f.groups} for f in audit.sensitive_features
     }
-    sizes: dict[Key, dict[str, int]] = defaultdict(dict)
+    groups = {feature: small(sizes, least) for feature, sizes in labels.items()}
+
+    def sides(pair: Key) -> tuple[Key, Key]:
+        """The groups of a pair; the rest is another one for each group."""
+        feature, group, against = pair
+        rest = "" if against in labels[feature] else group
+        return (feature, group, ""), (feature, against, rest)
+
+    sizes: dict[Key, dict[str, int]] = {}
     lines: tuple[TaskLine | UnitsGap, ...] = (*audit.tasks, *audit.units)
     for line in lines:
         if line.task is not None:
-            sizes[line.pair][line.task] = min(line.n_group, line.n_against)
+            n_rows = line.n_group, line.n_against
+            for side, n in zip(sides(line.pair), n_rows, strict=True):
+                sizes.setdefault(side, {})[line.task] = n
     for remedy in audit.remedies:
         for raised in remedy.by_task:  # also where all rows are of one group
-            sizes[remedy.pair].setdefault(raised.task, raised.n_raised)
-    return groups, {key: small(of_key, least) for key, of_key in sizes.items()}
+            side = remedy.sensitive_feature, remedy.raised, ""
+            sizes.setdefault(side, {}).setdefault(raised.task, raised.n_raised)
+    few = {}
+    for side, by_task in sizes.items():
+        n_lines = sum(by_task.values())
+        total = labels[side[0]].get(side[1], n_lines)  # of the rest no total is shown
+        few[side] = small(by_task, least, total - n_lines)
+    nobody: frozenset[str] = frozenset()
+    return groups, {
+        pair: nobody.union(*(few.get(side, nobody) for side in sides(pair)))
+        for pair in {each.pair for each in (*lines, *audit.remedies)}
+    }
 
 
 def without_small(audit: Audit, least: int) -> tuple[Audit, str]:
