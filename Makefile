@@ -27,7 +27,7 @@ test-cpus: $(VENV)/.dev  ## The tests that fit and count, as other processors wo
 explore: $(VENV)/.dev  ## All tests on examples that were not tried before
 	RANKFAIR_EXPLORE=1 OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2
 
-mutants: $(VENV)/.dev  ## Change the code in 350 places, one at a time: do tests notice?
+mutants: $(VENV)/.dev  ## Change the code in 310 places, one at a time: do tests notice?
 	$(BIN)/python tools/mutants.py $(OPTIONS)
 
 fuzz: $(VENV)/.fuzz  ## Feed the readers of files odd bytes, 60 s (FUZZ_SECONDS) in all

@@ -92,7 +92,7 @@ def outside(model: Any, rows: Rows) -> int:
     """Tasks outside their band by counts of what the fitted model predicts."""
     X, _, tasks, in_a = rows
     order, _, sizes = sorted_by_task(tasks, len(model.tasks_))
-    segments = Segments.of(sizes, Groups(in_a[order]))
+    segments = Segments(sizes, Groups(in_a[order]))
     every = in_every_task(Rank(EPSILON), segments, np.zeros(len(order)))
     values = every.values(model.predict(X, tasks=tasks)[order])
     return int(np.count_nonzero(~every.kept(values)))

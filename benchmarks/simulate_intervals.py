@@ -38,7 +38,6 @@ from rankfair.stats.auc import (
     TASKS,
     GroupSpread,
     ScoreModel,
-    TaskPart,
     auc_estimate,
     over_tasks,
 )
@@ -168,7 +167,7 @@ def over_rows(excess: np.ndarray) -> GroupSpread:
     return GroupSpread((excess**2).sum(axis=1) / (n - 1) / n, n - 1.0, n)
 
 
-def of_tasks(excess: np.ndarray, k: int, first: float) -> TaskPart:
+def of_tasks(excess: np.ndarray, k: int, first: float) -> GroupSpread:
     """What `MeanVariance.of_clusters` is for one data set, for all of them at once."""
     n = excess.shape[1]
     starts = np.searchsorted(tasks_of(n, k, first), np.arange(k))
@@ -183,10 +182,10 @@ def of_tasks(excess: np.ndarray, k: int, first: float) -> TaskPart:
     clipped = np.clip(rho, 0, 1)[:, None]
     v = (1 - clipped) * alone + clipped * alike
     pulls = sums / (1 - share)
-    return TaskPart(
+    return GroupSpread(
         (pulls**2).sum(axis=1) * (k - 1) / k,
         np.maximum(v.sum(axis=1) ** 2 / (v**2).sum(axis=1) - 1.0, 1.0),
-        n * alike.sum(),
+        1.0 / alike.sum(),
         rho,
         k,
     )

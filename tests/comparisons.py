@@ -51,8 +51,4 @@ def estimate(m, in_a, tasks=None, weights=None, confidence=0.95):
 
 
 def within(m, in_a, tasks, weights=None):
-    rows = Ordered.of(m).by_task(tasks)
-    mass = np.ones(len(m)) if weights is None else weights
-    codes = tasks[rows.order[rows.segments]]
-    order = rows.order
-    return WithinTasks.of(rows, codes, (mass * in_a)[order], (mass * ~in_a)[order])
+    return WithinTasks.of_rows(m, tasks, in_a, weights)

@@ -5,6 +5,8 @@ import pandas as pd
 
 from rankfair import RankFairRegressor
 
+# Of scikit-learn's own estimators below 1.9, which ask polars for its names so.
+INTERCHANGE = "ignore:Support for the dataframe interchange:DeprecationWarning"
 NO_GROUPS = "ignore:sensitive_features was not given:UserWarning"
 
 rng = np.random.default_rng(7)

@@ -384,7 +384,9 @@ def test_default_path_of_rows_left_out_ends_at_their_unconstrained_gap():
         MODEL,
         make_pipeline(FunctionTransformer(), MODEL),
         clone(MODEL).set_params(count="loo", constraints=["rank", "mean"]),
-        RankFairPostprocessor(Ridge(), sensitive_features="z"),
+        RankFairPostprocessor(
+            make_pipeline(StandardScaler(), Ridge()), sensitive_features="z"
+        ),
     ],
 )
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")

@@ -4,6 +4,7 @@ import ast
 import re
 import shlex
 import xml.etree.ElementTree as ET
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -119,13 +120,19 @@ def test_every_page_is_in_a_table_of_contents():
     assert {page for page in WRITTEN if DOCS in page.parents} <= listed
 
 
-def test_every_public_name_is_in_the_reference():
+def test_every_public_name_is_in_the_reference_and_has_an_example():
     text = (DOCS / "reference" / "api.rst").read_text(encoding="utf-8")
-    parts = {name: getattr(rankfair, name) for name in ("metrics", "datasets")}
-    names = {f"{part}.{name}" for part, its in parts.items() for name in its.__all__}
-    names |= set(rankfair.__all__) - set(parts)
-    names -= {"audit", "datasets.Dataset"}
-    assert names | {"audit.audit"} <= set(re.findall(r"^   ([\w.]+)$", text, re.M))
+    parts = ("audit", "datasets", "metrics", "solvers")
+    homes = {part: import_module(f"rankfair.{part}") for part in parts}
+    found = {
+        f"{part}.{name}": getattr(home, name)
+        for part, home in homes.items()
+        for name in home.__all__
+    }
+    found |= {name: getattr(rankfair, name) for name in {*rankfair.__all__} - {*parts}}
+    del found["audit.Audit"]  # it is rankfair.Audit
+    assert {*found} <= {*re.findall(r"^   ([\w.]+)$", text, re.M)}
+    assert [name for name, it in found.items() if ">>>" not in it.__doc__] == []
 
 
 @pytest.mark.parametrize("picture", (readme.DEMO, readme.WAGES), ids=label)

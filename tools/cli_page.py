@@ -14,8 +14,8 @@ HEAD = """# The command line
 Made by `make cli-page` from the help of the commands.
 
 Files are CSV, Excel or Parquet; `-` is a pipe. How they are read is in
-[reading-files.md](reading-files.md), what model files hold in
-[model-files.md](model-files.md).
+[reading and writing tables](reading-files.md), what model files hold in
+[model files](model-files.md).
 
 | code | a command ended because |
 |---|---|

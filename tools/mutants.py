@@ -4,12 +4,14 @@
     python tools/mutants.py --only stats/auc --tests tests/stats       a part, quicker
 
 All tests run once to learn which of them execute which line.  Then each mutant, a copy
-of the project with one change, is given to the tests that execute the changed line, the
-quickest first, until one fails.  The draw is fixed: mutants are ordered by a hash of
-their names.  A name is made of file, function, line and change, so it stays the same
-when lines move.  `mutants_equivalent.txt` lists, with a reason each, mutants that no
-test can kill; they are left out.  The exit code is 1 if less than 90 % are killed, or
-if the 95 % upper bound of one room (a folder of the package) is below 85 %.
+of the project with one change, is given to the tests that execute the changed line,
+those of its own room first, until one fails.  They run in forks of a process that has
+imported numpy and the like: most mutants then take a second or two.  The draw is fixed:
+mutants are ordered by a hash of their names.  A name is made of file, function, line
+and change, so it stays the same when lines move.  `mutants_equivalent.txt` lists, with
+a reason each, mutants that no test can kill; they are left out.  The exit code is 1 if
+less than 90 % are killed, or if the 95 % upper bound of one room (a folder of the
+package) is below 85 %.
 """
 
 from __future__ import annotations
@@ -18,11 +20,14 @@ import argparse
 import ast
 import copy
 import hashlib
+import importlib
+import itertools
 import json
 import math
 import os
 import queue
 import re
+import resource
 import shutil
 import signal
 import subprocess
@@ -35,15 +40,17 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
+import pytest
 from coverage import CoverageData
 from hypothesis import Phase, settings
 
 ROOT = Path(__file__).parent.parent
 PACKAGE = "rankfair"
 ROOMS = ("core", "penalties", "constraints", "solvers", "stats", "audit", "files")
-COUNT, LEAST = 350, 30  # mutants in all, by the size of the rooms, and in a room
-SECONDS = 60.0  # of tests a mutant, as they took without it
+COUNT, LEAST = 310, 30  # mutants in all, by the size of the rooms, and in a room
+SECONDS = 30.0  # of tests a mutant, as they took without it
 PROCESSES = 2
+IMPORTED = ("numpy", "scipy.stats", "scipy.optimize", "sklearn.ensemble", "pandas")
 
 SWAPS = {ast.Lt: ast.LtE, ast.Gt: ast.GtE, ast.Eq: ast.NotEq, ast.Is: ast.IsNot}
 SWAPS |= {ast.In: ast.NotIn, ast.And: ast.Or, ast.BitAnd: ast.BitOr}
@@ -142,6 +149,8 @@ def nodes(
         match node:
             case ast.JoinedStr():  # its parts have no places before Python 3.12
                 continue
+            case ast.keyword(arg="strict" | "optimize"):  # no result hangs on these
+                continue
             case ast.If(test=ast.Name("TYPE_CHECKING")):
                 continue
             case ast.ClassDef() | ast.FunctionDef() | ast.AsyncFunctionDef():
@@ -202,40 +211,11 @@ def equivalent(text: str) -> dict[str, str]:
     return reasons
 
 
-def pytest(folder: Path, *options: str, limit: float | None = None) -> tuple:
-    """Run tests in a copy; return the exit code (None if it took too long) and text."""
+def environment(folder: Path) -> dict[str, str]:
+    """What the tests of a copy need."""
     paths = [str(folder / "src"), str(folder), str(ROOT)]
-    env = {**os.environ, "PYTHONPATH": os.pathsep.join(paths), "OMP_NUM_THREADS": "1"}
-    process = subprocess.Popen(
-        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *options],
-        cwd=folder,
-        env=env,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        start_new_session=True,
-    )
-    try:
-        output, _ = process.communicate(timeout=limit)
-    except subprocess.TimeoutExpired:
-        os.killpg(process.pid, signal.SIGKILL)
-        return None, process.communicate()[0]
-    return process.returncode, output
-
-
-def pytest_configure(config: object) -> None:
-    """As a plugin of pytest: do not spend time to make a failing example smaller."""
-    phases = (Phase.explicit, Phase.generate)
-    settings.register_profile("mutants", settings.default, phases=phases)
-    settings.load_profile("mutants")
-
-
-def pytest_collection_modifyitems(items: list) -> None:
-    """As a plugin of pytest: run the listed tests, in the order of the list."""
-    listed = json.loads(Path("mutant_tests.json").read_text())
-    places = {test: place for place, test in enumerate(listed)}
-    kept = [item for item in items if item.nodeid in places]
-    items[:] = sorted(kept, key=lambda item: places[item.nodeid])
+    own = {"PYTHONPATH": os.pathsep.join(paths), "OMP_NUM_THREADS": "1"}
+    return os.environ | own
 
 
 class Tests:
@@ -244,59 +224,143 @@ class Tests:
     def __init__(self, folder: Path, package: str, chosen: list[str]):
         options = [f"--cov={package}", "--cov-context=test", "--cov-report="]
         options += ["--cov-fail-under=0", "--durations=0", "--durations-min=0.005"]
-        code, output = pytest(folder, "-n", str(PROCESSES), *options, *chosen)
-        if code:
-            sys.exit(f"{output[-5000:]}\nThe tests fail without any change.")
-        self.folder, self.package = folder, package
+        options += ["-q", "-p", "no:cacheprovider", "-n", str(PROCESSES), *chosen]
+        ran = subprocess.run(
+            [sys.executable, "-m", "pytest", *options],
+            cwd=folder,
+            env=environment(folder),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+        if ran.returncode:
+            sys.exit(f"{ran.stdout[-5000:]}\nThe tests fail without any change.")
+        self.source = folder / "src" / package
         self.data = CoverageData(str(folder / ".coverage"))
         self.data.read()
         self.seconds = Counter()
-        for took, test in re.findall(r"^([\d.]+)s (?:call|setup) +(.+)$", output, re.M):
+        row = r"^([\d.]+)s (?:call|setup) +(.+)$"
+        for took, test in re.findall(row, ran.stdout, re.M):
             self.seconds[test] += float(took)
         self.of_file = defaultdict(list)
         for test in {each.rpartition("|")[0] for each in self.data.measured_contexts()}:
             self.of_file[test.partition("::")[0]].append(test)
 
-    def of(self, mutant: Mutant) -> list[str]:
-        """Tests that execute its lines, quickest first; then others of their files.
+    def of(self, mutant: Mutant) -> list[tuple[list[str], float]]:
+        """Two rounds of tests, each with its seconds.
 
-        Tests of its own room say more: they may take five times as long.  The others of
-        a file may read what a fixture or a cache computed in a test before them.
+        Tests of the mutant's own room that execute its lines are the first round: they
+        say most.  Then other tests that do, and others of all these files, which may
+        read what a fixture or a cache computed in a test before them.  The quickest
+        come first, but all functions have their turn before one has its second.
         """
-        path = self.folder / "src" / self.package / mutant.file
-        contexts = self.data.contexts_by_lineno(str(path))
+        contexts = self.data.contexts_by_lineno(str(self.source / mutant.file))
         executed = {each for line in mutant.lines for each in contexts.get(line, ())}
         first = {each.rpartition("|")[0] for each in executed} - {""}
         files = {each.partition("::")[0] for each in first}
-        tests = {each for file in files for each in self.of_file[file]}
+        tests = itertools.chain(*map(self.of_file.get, files))
+        turns, places = Counter(), {}
+        for test in sorted(tests, key=lambda it: (self.seconds[it], it)):
+            function = test.partition("[")[0]
+            places[test] = test not in first, turns[function]
+            turns[function] += 1
+        rounds, spent = ([], []), [0.0, 0.0]
+        for test in sorted(places, key=places.get):
+            late = test not in first or f"/{mutant.room}/" not in test
+            if not rounds[late] or spent[late] + self.seconds[test] < SECONDS / 2:
+                rounds[late].append(test)
+                spent[late] += self.seconds[test]
+        return [each for each in zip(rounds, spent, strict=True) if each[0]]
 
-        def place(test: str) -> tuple[bool, float, str]:
-            own = f"/{mutant.room}/" in test
-            return test not in first, self.seconds[test] / (5 if own else 1), test
 
-        total, kept = 0.0, []
-        for test in sorted(tests, key=place):
-            total += self.seconds[test]
-            if total < SECONDS or not kept:
-                kept.append(test)
-        return kept
+class Chosen:
+    """A plugin of pytest: some tests in their order."""
 
-    def verdict(self, folder: Path, mutant: Mutant) -> str:
-        """What the tests say of a mutant in one of the copies."""
-        if not (tests := self.of(mutant)):
+    def __init__(self, tests: list[str]):
+        self.places = {test: place for place, test in enumerate(tests)}
+
+    def pytest_configure(self) -> None:
+        """Do not spend time to make a failing example smaller."""
+        phases = (Phase.explicit, Phase.generate)
+        settings.register_profile("mutants", settings.default, phases=phases)
+        settings.load_profile("mutants")
+
+    def pytest_collection_modifyitems(self, items: list) -> None:
+        """Leave the others out."""
+        kept = [item for item in items if item.nodeid in self.places]
+        items[:] = sorted(kept, key=lambda item: self.places[item.nodeid])
+
+
+def forked(tests: list[str], seconds: float) -> int | None:
+    """Run tests in a fork: the exit code of pytest, None if they took far too long."""
+    if not (child := os.fork()):
+        os.setsid()
+        limit = int(15 + 2 * seconds)
+        resource.setrlimit(resource.RLIMIT_CPU, (limit, limit))
+        nowhere = os.open(os.devnull, os.O_RDWR)
+        for stream in range(3):
+            os.dup2(nowhere, stream)
+        files = dict.fromkeys(test.partition("::")[0] for test in tests)
+        options = ["-x", "-q", "--assert=plain", "-p", "no:cacheprovider", *files]
+        code = 1
+        try:
+            code = int(pytest.main(options, plugins=[Chosen(tests)]))
+        finally:
+            os._exit(code)
+    ended, end = 0, time.monotonic() + 60 + 20 * seconds  # the machine may be busy
+    while not ended and time.monotonic() < end:
+        time.sleep(0.02)
+        ended, status = os.waitpid(child, os.WNOHANG)
+    if not ended:
+        os.killpg(child, signal.SIGKILL)
+        _, status = os.waitpid(child, 0)
+    return os.WEXITSTATUS(status) if os.WIFEXITED(status) else None
+
+
+def serve() -> None:
+    """Run the tests that each line asks for; what most of them import is here once."""
+    for name in IMPORTED:
+        importlib.import_module(name)
+    for line in sys.stdin:
+        print(json.dumps(forked(*json.loads(line))), flush=True)
+
+
+class Copy:
+    """A copy of the project, with a process that runs its tests."""
+
+    def __init__(self, folder: Path, package: str):
+        self.source = folder / "src" / package
+        self.server = subprocess.Popen(
+            [sys.executable, "-m", "tools.mutants", "--serve"],
+            cwd=folder,
+            env=environment(folder),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+
+    def asked(self, tests: list[str], seconds: float) -> int | None:
+        """The exit code of these tests."""
+        print(json.dumps([tests, seconds]), file=self.server.stdin, flush=True)
+        return json.loads(self.server.stdout.readline())
+
+    def verdict(self, mutant: Mutant, rounds: list[tuple[list[str], float]]) -> str:
+        """What tests say of a mutant."""
+        if not rounds:
             return "not executed"
-        (folder / "mutant_tests.json").write_text(json.dumps(tests))
-        options = ["-x", "-p", "tools.mutants", *{t.partition("::")[0] for t in tests}]
-        path = folder / "src" / self.package / mutant.file
+        path, codes = self.source / mutant.file, []
         source = path.read_bytes()
         # Python compares time and size to tell old compiled code: not enough here.
         shutil.rmtree(path.parent / "__pycache__", ignore_errors=True)
         path.write_bytes(mutant.apply(source))
-        limit = 60 + 5 * sum(self.seconds[each] for each in tests)
-        code, _ = pytest(folder, *options, limit=limit)
+        for each in rounds:
+            codes.append(self.asked(*each))
+            if codes[-1]:
+                break
         path.write_bytes(source)
         shutil.rmtree(path.parent / "__pycache__", ignore_errors=True)
-        return {0: "survived", None: "too slow", 5: "not found"}.get(code, "killed")
+        said = {0: "survived", None: "too slow", 5: "not found"}
+        return said.get(codes[-1], "killed")
 
 
 def run(
@@ -305,24 +369,31 @@ def run(
     """Give each mutant to its tests, in copies of the project; tell of survivors."""
     hidden = shutil.ignore_patterns(".*", "__pycache__", "demo", "results", "build")
     verdicts: dict[Mutant, str] = {}
-    with tempfile.TemporaryDirectory() as folder:
-        copies: queue.Queue[Path] = queue.Queue()
-        for place in range(PROCESSES):
-            copies.put(shutil.copytree(root, Path(folder, str(place)), ignore=hidden))
-        known = Tests(copies.queue[0], package, tests)
+    with tempfile.TemporaryDirectory() as name:
+        folders = [Path(name, str(place)) for place in range(PROCESSES)]
+        for folder in folders:
+            shutil.copytree(root, folder, ignore=hidden)
+        known = Tests(folders[0], package, tests)
+        rounds = {mutant: known.of(mutant) for mutant in chosen}
+        copies: queue.Queue[Copy] = queue.Queue()
+        for folder in folders:
+            copies.put(Copy(folder, package))
         same = Mutant(chosen[0].file, "no change", range(1, 10**6), 0, 0, "")
-        if any(known.verdict(each, same) != "survived" for each in copies.queue):
+        tests_of_same = known.of(same)
+        if any(it.verdict(same, tests_of_same) != "survived" for it in copies.queue):
             sys.exit("The tests fail in a copy without any change.")
 
         def judge(mutant: Mutant) -> None:
             free = copies.get()
-            verdicts[mutant] = found = known.verdict(free, mutant)
+            verdicts[mutant] = found = free.verdict(mutant, rounds[mutant])
             copies.put(free)
             if found != "killed":
                 print(f"{found}: {mutant.name} => {mutant.new}", flush=True)
 
         with ThreadPoolExecutor(PROCESSES) as pool:
             list(pool.map(judge, chosen))
+        for each in copies.queue:
+            each.server.communicate()
     return verdicts
 
 
@@ -354,7 +425,10 @@ def main() -> None:
     parser.add_argument("--only", default="", help="mutants with this in their name")
     parser.add_argument("--tests", nargs="*", default=[], help="tests to choose from")
     parser.add_argument("--count", type=int, default=COUNT, help="how many, about")
+    parser.add_argument("--serve", action="store_true", help=argparse.SUPPRESS)
     given = parser.parse_args()
+    if given.serve:
+        return serve()
     found = []
     for room in ROOMS:
         for path in sorted((ROOT / "src" / PACKAGE / room).glob("*.py")):

@@ -11,13 +11,12 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from sklearn.utils.metadata_routing import MetadataRequest
 
-from rankfair.core.ranks import Duels, counts_of, split, twice_u
+from rankfair.core.ranks import Duels, counts_of
 from rankfair.input.arrays import Floats
 from rankfair.input.errors import InputError, check_choice
 from rankfair.input.frames import (
@@ -76,29 +75,24 @@ def _pair(y_true: Any, y_pred: Any, groups: Any, sample_weight: Any) -> ScoredRo
     """Return rows of two groups, those of unknown group left out."""
     rows = _rows(y_true, y_pred, groups, sample_weight, one=True).of_known_group()
     refuse_more_than_two(GROUPS, rows.groupings[0])
-    return (
-        rows if rows.weights is None else replace(rows, weights=counts_of(rows.weights))
-    )
+    return rows
 
 
-def _gap(values: Floats, rows: ScoredRows) -> float:
-    """Return the mean of ``values`` in A less that in B."""
+def _gap(rows: ScoredRows) -> float:
+    """Return the mean of what is predicted in A less that in B."""
     in_a, weights = rows.groupings[0].in_a, rows.weights
-    means = [
-        np.average(values[of], weights=None if weights is None else weights[of])
+    a, b = (
+        np.average(rows.m[of], weights=None if weights is None else weights[of])
         for of in (in_a, ~in_a)
-    ]
-    return float(means[0] - means[1])
+    )
+    return float(a - b)
 
 
 def _counts(rows: ScoredRows) -> tuple[int | float, int | float, int | float]:
     """Return 2U of A over B and the sizes of both; integers if weights are whole."""
-    in_a = rows.groupings[0].in_a
-    a, b = split(rows.exact, in_a)
-    if rows.weights is None:
-        return twice_u(a, b), len(a), len(b)
-    of_a, of_b = split(rows.weights, in_a)
-    return twice_u(a, b, of_a, of_b), of_a.sum().item(), of_b.sum().item()
+    duels = _duels(rows)[0]
+    n_b, n_a = duels.totals.tolist()
+    return duels.twice[1, 0].item(), n_a, n_b
 
 
 def _duels(rows: ScoredRows) -> list[Duels]:
@@ -152,8 +146,7 @@ def mean_difference(
     >>> mean_difference(None, [1.0, 2.0, 6.0], sensitive_features=["F", "F", "M"])
     4.5
     """
-    rows = _pair(y_true, y_pred, sensitive_features, sample_weight)
-    return _gap(rows.m, rows)
+    return _gap(_pair(y_true, y_pred, sensitive_features, sample_weight))
 
 
 def balanced_residuals(
@@ -185,8 +178,7 @@ def balanced_residuals(
     0.5
     """
     residuals = _errors(y_true, y_pred)
-    rows = _pair(y_true, residuals, sensitive_features, sample_weight)
-    return _gap(rows.m, rows)
+    return _gap(_pair(y_true, residuals, sensitive_features, sample_weight))
 
 
 def rmse(
@@ -498,29 +490,24 @@ class GroupScorer:
         tasks: Any = None,
     ) -> Any:
         """Return the score of the model's predictions of X."""
+        metric, loss = LOSSES[self.name]
+        given: dict[str, Any] = {"sample_weight": sample_weight}
         try:
-            return self._score(
-                estimator, X, y, sensitive_features, sample_weight, tasks
-            )
+            predicted = predict_rows(estimator, X, tasks, sensitive_features)
+            if self.name != "rmse":
+                groups = self._groups(estimator, X, sensitive_features)
+                given["sensitive_features"] = groups
+            value = metric(y, predicted, **given)
+            if math.isnan(value):
+                raise InputError(
+                    str(self),
+                    "is not a number for these predictions: they overflow",
+                    cure="Give y in another unit.",
+                )
         except Exception as error:
             if sys._getframe(1).f_globals.get("__name__") in FOLDS:
                 return Unscored(error)
             raise
-
-    def _score(
-        self, estimator: Any, X: Any, y: Any, groups: Any, weights: Any, tasks: Any
-    ) -> float:
-        metric, loss = LOSSES[self.name]
-        predicted = predict_rows(estimator, X, tasks, groups)
-        if self.name != "rmse":
-            groups = self._groups(estimator, X, groups)
-        value = metric(y, predicted, sensitive_features=groups, sample_weight=weights)
-        if math.isnan(value):
-            raise InputError(
-                str(self),
-                "is not a number for these predictions: they overflow",
-                cure="Give y in another unit.",
-            )
         return -loss(value)
 
     def _groups(self, estimator: Any, X: Any, passed: Any) -> dict[str, Any]:

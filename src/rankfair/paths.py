@@ -20,7 +20,6 @@ from sklearn.pipeline import Pipeline
 
 from rankfair.constraints import refuse_own_epsilon
 from rankfair.constraints.distribution import Distribution
-from rankfair.core.blocks import power_of_two
 from rankfair.core.problem import Groups
 from rankfair.core.ranks import whole_if_so
 from rankfair.input.arrays import Codes, Floats
@@ -45,11 +44,9 @@ from rankfair.input.frames import (
 )
 from rankfair.input.groups import label_source_of, label_table
 from rankfair.input.scored_rows import compared_groups
-from rankfair.metrics import mean_difference, rmse
-from rankfair.stats.auc import auc_estimate
-from rankfair.stats.estimate import Estimate, TwoGroups
-from rankfair.stats.means import errors, paired_cost
-from rankfair.stats.ordered import Ordered, placements
+from rankfair.stats.auc import auc_of_rows
+from rankfair.stats.estimate import Estimate, clusters_of
+from rankfair.stats.means import average, errors, paired_cost
 from rankfair.stats.within_tasks import WithinTasks, pooled
 
 __all__ = [
@@ -98,6 +95,9 @@ class PathRow(NamedTuple):
         return self.cost <= 0.0 or self.cost <= self.cost_se
 
 
+NO_TASKS = Estimate(math.nan)
+
+
 @dataclass(frozen=True)
 class PathView:
     """What the predictions of one ε look like, on held-out rows.
@@ -122,8 +122,8 @@ class PathView:
     means: tuple[float, ...]
     moves: tuple[float, ...]
     moved: tuple[int, ...]
-    within: Estimate
-    task_aucs: tuple[float, ...]
+    within: Estimate = NO_TASKS
+    task_aucs: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -327,29 +327,25 @@ class Judge:
 
     def __call__(self, predicted: Floats) -> PathRow:
         """Return the figures of predictions of the rows."""
-        self.check()
         known = self.groups >= 0
         mine, m = self.take(known), predicted[known]
-        aucs = [mine.auc(m, g) for g in self.compared]
-        gaps = [abs(auc.value - 0.5) for auc in aucs]
-        most = int(np.argmax(gaps))
+        aucs = {g: mine.auc(m, g) for g in self.compared}
+        most = max(aucs, key=lambda g: abs(aucs[g].value - 0.5))
+        auc, in_a, w = aucs[most], mine.groups == most, mine.mass
         error = errors(self.y, predicted, self.tasks, self.weights, CONFIDENCE)[0]
-        in_a = mine.groups == self.compared[most]
         halves, distance = Groups(in_a, whole_if_so(mine.weights)), Distribution()
         return PathRow(
             math.nan,
-            rmse=rmse(self.y, predicted, sample_weight=self.weights),
+            rmse=error.value,
             rmse_ci_low=error.ci_low,
             rmse_ci_high=error.ci_high,
-            auc=aucs[most].value,
-            auc_ci_low=aucs[most].ci_low,
-            auc_ci_high=aucs[most].ci_high,
-            gap=gaps[most],
-            md=mean_difference(
-                None, m, sensitive_features=in_a, sample_weight=mine.weights
-            ),
+            auc=auc.value,
+            auc_ci_low=auc.ci_low,
+            auc_ci_high=auc.ci_high,
+            gap=abs(auc.value - 0.5),
+            md=average(m[in_a], w[in_a]) - average(m[~in_a], w[~in_a]),
             ks=distance.show(distance.value(m, halves), halves),
-            group=self.labels[self.compared[most]],
+            group=self.labels[most],
         )
 
     @property
@@ -377,33 +373,16 @@ class Judge:
                 "groups.",
             )
 
-    def two_groups(self, g: int) -> TwoGroups:
-        """Group g and all others, as in an audit."""
-        in_a = self.groups == g
-        return TwoGroups.of(in_a, self.tasks, self.weights)
-
     def auc(self, predicted: Floats, g: int) -> Estimate:
         """The AUC of a group against all others, with the interval of an audit."""
-        placed = placements(predicted, self.groups == g, self.weights)
         confidence = 1.0 - (1.0 - CONFIDENCE) / len(self.compared)
-        return auc_estimate(*placed, self.two_groups(g), confidence)
-
-    def cost(self, predicted: Floats, best: Floats) -> tuple[float, float]:
-        """Return how much more predictions err than the best, and its standard error.
-
-        NaN where a square has no float.
-        """
-        size = power_of_two(float(np.abs([self.y, predicted, best]).max()))
-        scaled = self.y / size, predicted / size, best / size
-        cost, se = paired_cost(*scaled, self.tasks, self.weights)
-        return cost * size**2, se * size**2
+        given = self.tasks, self.weights, confidence
+        return auc_of_rows(predicted, self.groups == g, *given)
 
     def means(self, values: Floats) -> tuple[float, ...]:
         """Return the mean of each group."""
         of_groups = [self.groups == g for g in range(len(self.labels))]
-        return tuple(
-            float(np.average(values[i], weights=self.mass[i])) for i in of_groups
-        )
+        return tuple(average(values[i], self.mass[i]) for i in of_groups)
 
     def shapes(self, predicted: Floats, edges: Floats) -> tuple[tuple[float, ...], ...]:
         """Return the share of each group in each bin, smoothed by Silverman's rule."""
@@ -420,23 +399,19 @@ class Judge:
             found.append(tuple((smooth / w.sum()).tolist()))
         return tuple(found)
 
-    def within(self, predicted: Floats, g: int) -> WithinTasks | None:
-        """Return the AUC of a group against all others in each task; None without."""
-        if self.tasks is None:
-            return None
+    def within(self, predicted: Floats, g: int) -> WithinTasks:
+        """Return the AUC of a group against all others in each task."""
         known = self.groups >= 0
-        ordered = Ordered.of(predicted[known]).by_task(self.tasks[known])
-        rows = self.take(np.flatnonzero(known)[ordered.order])
-        assert rows.tasks is not None
-        in_a = rows.groups == g
-        of_segment = rows.tasks[ordered.segments]
-        return WithinTasks.of(ordered, of_segment, rows.mass * in_a, rows.mass * ~in_a)
+        mine = self.take(known)
+        assert mine.tasks is not None
+        given = mine.tasks, mine.groups == g, mine.weights
+        return WithinTasks.of_rows(predicted[known], *given)
 
     def n_clusters(self) -> int | None:
         """Return how many tasks of the rows are clusters; None if rows are free."""
         known = self.take(self.groups >= 0)
-        found = (known.two_groups(g) for g in self.compared)
-        if known.tasks is None or not any(s.needed or s.possible for s in found):
+        ways = (clusters_of(known.tasks, known.groups == g) for g in self.compared)
+        if known.tasks is None or not any(needed or may for needed, may, _ in ways):
             return None
         return len(np.unique(known.tasks))
 
@@ -451,27 +426,29 @@ class TriedEpsilon:
     status: str
 
 
-def measured(
-    tried: Sequence[TriedEpsilon], held_out: Judge, fitted: Judge
-) -> tuple[tuple[PathRow, ...], PathViews]:
+def measured(tried: Sequence[TriedEpsilon], held_out: Judge, fitted: Judge) -> Path:
     """Return a row and a view of each ε; a judge measures the rows that go with it."""
-    rows = []
-    for it in tried:
-        own, of_fit = held_out(it.held_out), fitted(it.fitted)
-        names = "rmse", "auc", "gap", "md", "group"
+    rows, names = [], ("rmse", "auc", "gap", "md", "group")
+    judged = [held_out(it.held_out) for it in tried]
+    best = tried[int(np.argmin([own.rmse for own in judged]))].held_out
+    for it, own in zip(tried, judged, strict=True):
+        of_fit, given = fitted(it.fitted), (held_out.tasks, held_out.weights)
         train = {f"train_{name}": getattr(of_fit, name) for name in names}
-        rows.append(own._replace(epsilon=it.epsilon, status=it.status, **train))
-    best = tried[int(np.argmin([row.rmse for row in rows]))].held_out
-    costs = [held_out.cost(it.held_out, best) for it in tried]
-    rows = [
-        row._replace(cost=cost, cost_se=se)
-        for row, (cost, se) in zip(rows, costs, strict=True)
-    ]
-    return tuple(rows), _views(tried, held_out, fitted, rows[-1].group)
+        cost, se = paired_cost(held_out.y, it.held_out, best, *given)
+        train |= {"epsilon": it.epsilon, "status": it.status}
+        rows.append(own._replace(cost=cost, cost_se=se, **train))
+    return Path(
+        rows=tuple(rows),
+        n_train=len(fitted.y),
+        n_held_out=len(held_out.y),
+        n_clusters=held_out.n_clusters(),
+        groups=held_out.labels,
+        unjudged=tuple(held_out.labels[g] for g in held_out.small),
+        views=_views(tried, held_out, fitted, rows[-1].group),
+    )
 
 
 BINS = 72  # of a view
-NO_TASKS = Estimate(math.nan)
 MOST_TASKS = 60  # that a view tells apart
 
 
@@ -487,37 +464,35 @@ def _views(
     edges = np.linspace(start, end, BINS + 1)
     steps = _steps(float(np.quantile(np.abs(first - free), 0.9)))
     others, n_groups = [it for it in judge.labels if it != group], len(judge.labels)
-    within = [of_fit.within(it.fitted, judge.labels.index(group)) for it in tried]
-    tasks, at = within[0], np.zeros(0, np.intp)
-    if tasks is not None:
-        at = np.argsort(-tasks.n_a * tasks.n_b, kind="stable")[:MOST_TASKS]
     views = []
-    for it, own in zip(tried, within, strict=True):
+    for it in tried:
         moves = it.held_out - free
-        view = PathView(
-            shares=judge.shapes(it.held_out, edges),
-            means=judge.means(it.held_out),
-            moves=judge.means(moves),
-            moved=tuple(int((np.abs(moves) > step).sum()) for step in steps),
-            within=NO_TASKS if own is None else pooled(own, CONFIDENCE),
-            task_aucs=() if own is None else tuple(own.auc[at].tolist()),
-        )
-        views.append(view)
-    named, sizes = tuple[str, ...](), tuple[tuple[int, int], ...]()
-    if tasks is not None:
-        named = tuple(of_fit.task_labels[j] for j in tasks.tasks[at])
-        pairs = tasks.n_a[at].tolist(), tasks.n_b[at].tolist()
-        sizes = tuple(zip(*pairs, strict=True))
-    return PathViews(
+        shares, means = judge.shapes(it.held_out, edges), judge.means(it.held_out)
+        moved = tuple(int((np.abs(moves) > step).sum()) for step in steps)
+        views.append(PathView(shares, means, judge.means(moves), moved))
+    found = PathViews(
         views=tuple(views),
         edges=tuple(edges.tolist()),
         steps=steps,
         group_sizes=tuple(int((judge.groups == g).sum()) for g in range(n_groups)),
         group=group,
         against=others[0] if len(others) == 1 else "the rest",
-        tasks=named,
-        task_sizes=sizes,
-        n_tasks=0 if tasks is None else len(tasks.tasks),
+    )
+    if of_fit.tasks is None:
+        return found
+    within = [of_fit.within(it.fitted, judge.labels.index(group)) for it in tried]
+    tasks = within[0]
+    at = np.argsort(-tasks.n_a * tasks.n_b, kind="stable")[:MOST_TASKS]
+    for i, own in enumerate(within):
+        auc, aucs = pooled(own, CONFIDENCE), tuple(own.auc[at].tolist())
+        views[i] = replace(views[i], within=auc, task_aucs=aucs)
+    sizes = tasks.n_a[at].tolist(), tasks.n_b[at].tolist()
+    return replace(
+        found,
+        views=tuple(views),
+        tasks=tuple(of_fit.task_labels[j] for j in tasks.tasks[at]),
+        task_sizes=tuple(zip(*sizes, strict=True)),
+        n_tasks=len(tasks.tasks),
     )
 
 
@@ -556,7 +531,7 @@ class PathRefits:
     """Fits of one model with any ε on any rows."""
 
     model: Any
-    parameter: str
+    step: str  # of a pipeline, which has the parameter ε; before its two underscores
     X: Any
     y: Floats
     groups: Codes  # places in names or, where it is not known, −1
@@ -571,9 +546,9 @@ class PathRefits:
         cls, model: Any, X: Any, y: Any, groups: Any, tasks: Any, weights: Any
     ) -> PathRefits:
         """Check what was passed to `fairness_path`."""
-        parameter = _epsilon_of(model)
+        step = _step_of(model)
         target = read_target(y, n_rows=open_table(X).shape[0])
-        owner = _owner(model, parameter)
+        owner = _owner(model, step)
         refuse_own_epsilon(getattr(owner, "constraints", "rank"))
         of_tasks = label_source_of("tasks", tasks, owner, X)
         codes, names = (None, None) if of_tasks is None else of_tasks.labels()
@@ -584,7 +559,7 @@ class PathRefits:
         if of_tasks is not None:
             given["tasks"] = label_table(of_tasks.columns)
         of_rows = target, places, groups, given, codes, labels, read
-        return cls(model, parameter, X, *of_rows)
+        return cls(model, step, X, *of_rows)
 
     @property
     def everywhere(self) -> Codes:
@@ -592,24 +567,18 @@ class PathRefits:
         n = len(self.y)
         return np.arange(n) if self.weights is None else np.flatnonzero(self.weights)
 
-    def owner(self, model: Any) -> Any:
-        """Return the part of the model that has the parameter ε."""
-        return _owner(model, self.parameter)
-
     def fit(self, epsilon: float, at: Codes, **settings: Any) -> Any:
         """Fit some rows.
 
         A pipeline passes on what is called step__name, and nothing is routed: labels
         and weights are for the part that has the parameter alone.
         """
-        model = clone(self.model).set_params(**{self.parameter: epsilon})
-        self.owner(model).set_params(**settings)
-        needed = self._labels(self.owner(model), "fit")
+        model = clone(self.model)
+        owner = _owner(model, self.step).set_params(epsilon=epsilon, **settings)
+        needed = self._labels(owner, "fit")
         if self.weights is not None:
             needed["sample_weight"] = self.weights
-        step = ""
-        if isinstance(model, Pipeline):
-            step = self.parameter.removesuffix("epsilon")
+        step = self.step if isinstance(model, Pipeline) else ""
         labels = {f"{step}{name}": values[at] for name, values in needed.items()}
         with warnings.catch_warnings(), config_context(enable_metadata_routing=False):
             # The status of the fit is in the row, and so are limits of its gap.
@@ -619,7 +588,7 @@ class PathRefits:
 
     def predict(self, model: Any, at: Codes) -> Floats:
         """Predict some rows."""
-        needed = self._labels(self.owner(model), "predict")
+        needed = self._labels(_owner(model, self.step), "predict")
         labels = {name: values[at] for name, values in needed.items()}
         with config_context(enable_metadata_routing=False):
             predicted = model.predict(take_rows(self.X, at), **labels)
@@ -634,11 +603,10 @@ class PathRefits:
             return self.predict(self.fit(epsilon, train), test)
 
         model = self.fit(epsilon, self.everywhere)
-        last = model[-1] if isinstance(model, Pipeline) else model
         predicted = out_of_fold(len(self.y), folds, of_fold, n_jobs)[held_out]
         fitted = self.predict(model, self.everywhere)
-        status = str(getattr(last, "status_", ""))
-        return TriedEpsilon(epsilon, predicted, fitted, status)
+        status = getattr(_owner(model, self.step), "status_", "")
+        return TriedEpsilon(epsilon, predicted, fitted, str(status))
 
     def _labels(self, owner: Any, method: str) -> dict[str, NDArray[Any]]:
         """What a method takes as arrays and the model does not read from X."""
@@ -661,7 +629,7 @@ class PathRefits:
 
     def default_epsilons(self) -> list[float]:
         """Twelve from 0 to the gap of the fit that nothing is asked of."""
-        owner, at = self.owner(self.model), self.everywhere
+        owner, at = _owner(self.model, self.step), self.everywhere
         constraint = getattr(owner, "constraints", "rank")
         if not isinstance(constraint, str) or constraint != "rank":
             units = ": the default path is in units of AUC"
@@ -688,8 +656,8 @@ def place_of(reference: str | None, names: Sequence[str]) -> int:
     return names.index(check_choice("reference", named, names))
 
 
-def _epsilon_of(model: Any) -> str:
-    """Return the name of the model's parameter ε."""
+def _step_of(model: Any) -> str:
+    """Return what comes before ``epsilon`` in the name of the model's parameter ε."""
     estimator = hasattr(model, "get_params") and not isinstance(model, type)
     names = list(model.get_params()) if estimator else []
     found = [name for name in names if name.split("__")[-1] == "epsilon"]
@@ -700,13 +668,12 @@ def _epsilon_of(model: Any) -> str:
             "must be an estimator with one parameter epsilon, its own or that of a "
             f"step: {as_given(model)} has {listed(shallow) if shallow else 'none'}",
         )
-    return str(shallow[0])
+    return str(shallow[0]).removesuffix("epsilon")
 
 
-def _owner(model: Any, parameter: str) -> Any:
-    """Return the estimator that the parameter is of."""
-    place = parameter.removesuffix("epsilon").removesuffix("__")
-    return model.get_params()[place] if place else model
+def _owner(model: Any, step: str) -> Any:
+    """Return the estimator that has the parameter ε."""
+    return model.get_params()[step.removesuffix("__")] if step else model
 
 
 def fairness_path(
@@ -798,12 +765,16 @@ def fairness_path(
     check_seed("random_state", random_state)
     check_jobs(n_jobs)
     refits = PathRefits.of(model, X, y, sensitive_features, tasks, sample_weight)
-    given = None if epsilons is None else _checked(epsilons)
+    given = None
+    if epsilons is not None:
+        values = values_to_try("epsilons", epsilons)
+        given = sorted({check_number("each of epsilons", it, 0.0) for it in values})
     path = refits.of_one_fit(given, reference) if cv is None else None
     if path is not None:
         return path
-    chosen = refits.default_epsilons() if given is None else given
-    asked = chosen if given is not None else [*chosen[:-1], FREE]
+    chosen = asked = given or refits.default_epsilons()
+    if given is None:
+        asked = [*chosen[:-1], FREE]
     folds = make_folds(
         cv,
         np.zeros(len(refits.y), np.intp) if refits.tasks is None else refits.tasks,
@@ -824,22 +795,7 @@ def fairness_path(
             on_step(f"epsilon {epsilon:.4g}", i + 1, len(chosen))
         found = refits.tried(asked[i], folds, held_out, n_jobs)
         tried.append(replace(found, epsilon=epsilon))
-    rows, views = measured(tried, of_held_out, fitted)
-    return Path(
-        rows=rows,
-        n_train=len(refits.everywhere),
-        n_held_out=len(held_out),
-        n_clusters=of_held_out.n_clusters(),
-        backend=frame_library(X),
-        groups=refits.names,
-        unjudged=tuple(refits.names[g] for g in small),
-        views=views,
-    )
-
-
-def _checked(epsilons: Sequence[float]) -> list[float]:
-    values = values_to_try("epsilons", epsilons)
-    return sorted({check_number("each of epsilons", value, 0.0) for value in values})
+    return replace(measured(tried, of_held_out, fitted), backend=frame_library(X))
 
 
 def _held_out(folds: Folds) -> Codes:

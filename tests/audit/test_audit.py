@@ -14,6 +14,7 @@ import rankfair
 from audited import compared, sample
 from rankfair import audit, metrics
 from rankfair.audit import Audit, Gate
+from rankfair.audit.summary import figures
 
 
 @pytest.mark.parametrize("ties", [False, True])
@@ -337,6 +338,25 @@ def test_errors_of_models_and_histograms():
         values = {"a": p, "b": 3 * p}[h.model][g == h.group]
         wanted = np.histogram(values, h.edges)[0] / len(values)
         assert h.shares == pytest.approx(tuple(wanted))
+    # Of what is skewed as pay is, bins are even on a scale of logarithms.
+    for skewed, scale in ((p, np.asarray), (np.exp(5 * p), np.log)):
+        edges = np.array(audit(None, skewed, sensitive_features=g).histograms[0].edges)
+        assert len(edges) == 41
+        assert (edges[0], edges[-1]) == pytest.approx((skewed.min(), skewed.max()))
+        assert np.ptp(np.diff(scale(edges))) <= 1e-9 * np.ptp(scale(edges))
+
+
+@pytest.mark.parametrize(
+    ("values", "digits", "shown"),
+    [
+        ([1234.5, 2.0, math.nan], 4, ["1,234", "2", "-"]),
+        ([12.345, -0.002, 0.0], 4, ["12.35", "0.00", "0.00"]),
+        ([0.01234, -0.1], 3, ["0.012", "-0.100"]),
+        ([1.5e6, 2.0], 3, ["1.5e+06", "2"]),
+    ],
+)
+def test_columns_have_the_digits_of_their_largest_number(values, digits, shown):
+    assert figures(values, digits) == shown
 
 
 def test_inputs_are_not_modified():

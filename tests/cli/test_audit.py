@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from commands import COMMON, answer, prose, run
+from rankfair.files.read import read_table
 from rankfair.input.errors import TableError
 from sheets import at_auc, pay_csv, people, write_csv
 
@@ -59,6 +60,16 @@ def test_missing_groups_are_counted_and_other_gaps_refused(tmp_path):
     # No column is a predictor here.
     file = write_csv(tmp_path / "a.csv", data, [(0, "age"), (1, "education")])
     assert answer("audit", file, drop_missing=True).audit.provenance.n_rows == 150
+
+
+def test_raises_name_the_people_of_the_file(tmp_path):
+    codes = [f"E{7 * i:05d}" for i in range(150)]
+    file = write_csv(tmp_path / "a.csv", {"who": codes, **people(), "n": range(150)})
+    answer("audit", file, close_to=0.0, raises=str(tmp_path / "r.csv"))
+    raises = read_table(tmp_path / "r.csv")
+    assert raises.names[:3] == ("who", "n", "sensitive_feature")
+    rows = raises["row"].astype(int) - 1
+    assert raises["who"].tolist() == [codes[row] for row in rows]
 
 
 def test_a_gap_of_0_is_shown_with_its_parts(tmp_path):

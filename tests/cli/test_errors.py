@@ -162,8 +162,8 @@ def test_prose_is_folded_between_words(monkeypatch, capsys):
 
 
 def test_tables_fit_and_line_up(monkeypatch):
-    rows = [("日本", "1.5", "-", "x"), ("a\x1b[31m", "12.25", "-", "y" * 99)]
-    lines = table_lines(("name", "n", "gone", "label"), rows)
+    columns = {"name": ["日本", "a\x1b[31m"], "n": ["1.5", "12.25"], "gone": ["-", "-"]}
+    lines = table_lines([*columns.items(), ("label", ["x", "y" * 99])])
     assert "gone" not in lines[0] and "\x1b" not in "".join(lines)
     # A sign of two columns is one character.
     assert lines[2].index("1.5") + 2 == lines[3].index("12.25") + 2

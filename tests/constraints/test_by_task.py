@@ -17,7 +17,7 @@ WEIGHTS = [None, rng.integers(1, 4, N), rng.random(N)]
 
 def asked(constraint, weights=None):
     groups = Groups(IN_A, weights)
-    return in_every_task(constraint, Segments.of(SIZES, groups), Y)
+    return in_every_task(constraint, Segments(SIZES, groups), Y)
 
 
 def alone(constraint, rows, weights=None):
@@ -51,6 +51,13 @@ def test_each_task_has_the_value_and_band_of_its_rows_alone(
         assert (low[j], high[j]) == pytest.approx(one.band(groups), abs=1e-9)
         assert shown[j] == pytest.approx(one.show(value, groups))
         assert misses[j] == pytest.approx(one.band(groups).miss(value), abs=1e-9)
+
+
+@pytest.mark.parametrize("weights", WEIGHTS)
+def test_differences_far_from_zero_keep_their_digits(weights):
+    every, m = asked(Mean(), weights), np.round(8 * M) / 8
+    far = every.values(m + 2.0**40)
+    np.testing.assert_allclose(far, every.values(m), atol=1e-9)
 
 
 @pytest.mark.parametrize("weights", WEIGHTS)

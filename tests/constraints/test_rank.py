@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from scipy.stats import norm
 
 from problems import tied as sample
-from rankfair.constraints import Rank
+from rankfair.constraints import Distribution, Mean, Rank, Residual
 from rankfair.constraints.rank import drawn_in
 from rankfair.core.problem import Groups
 
@@ -92,6 +92,55 @@ def test_the_slope_is_the_derivative_of_a_smooth_auc(weights, bandwidth, heavy):
     seen = w > 0
     tolerance = 0.02 * np.abs(wanted).max()
     assert slope[seen] == pytest.approx(wanted[seen], abs=tolerance)
+
+
+@pytest.mark.parametrize("weights", [None, "whole", "real"])
+def test_values_drawn_in_know_no_unit_and_are_their_own_in_the_middle(weights):
+    m, groups = sample(weights=weights)
+    m = m + np.random.default_rng(1).normal(size=len(m))
+    t, rate = drawn_in(m, groups.weights)
+    other, slower = drawn_in(70.0 * m - 3.0, groups.weights)
+    np.testing.assert_allclose(other, t, atol=1e-9)
+    np.testing.assert_allclose(70.0 * slower, rate)
+    order = np.argsort(m)
+    between = np.diff(t[order]) / np.diff(m[order])
+    ends = rate[order][1:], rate[order][:-1]
+    assert (between <= np.maximum(*ends) * (1 + 0.05)).all()
+    assert (between >= np.minimum(*ends) * (1 - 0.05)).all()
+    middle = np.abs(t) < 0.1
+    assert rate[middle] == pytest.approx(rate.max(), rel=1e-2)
+    s = np.subtract(*np.quantile(m, [0.75, 0.25], method="inverted_cdf")) / 1.349
+    assert weights or rate.max() == pytest.approx(1 / s, rel=1e-3)
+
+
+@pytest.mark.parametrize("weights", [None, "whole", "real"])
+@pytest.mark.parametrize("kind", [Rank, Mean, Residual, Distribution])
+def test_what_all_constraints_have_in_common(kind, weights):
+    """Parity is the middle of the values shown, and the band lies around it."""
+    m, groups = sample(weights=weights)
+    both = Groups(
+        np.repeat([True, False], len(m)),
+        None if weights is None else np.tile(groups.weights, 2),
+    )
+    for constraint in (kind(0.1), kind(0.1, "upper")):
+        same = constraint.value(np.tile(m, 2), both)
+        assert constraint.show(same, both) == pytest.approx(constraint.middle)
+        low, high = (constraint.show(end, both) for end in constraint.band(both))
+        assert high - constraint.middle == pytest.approx(0.1, rel=1e-2)
+        one_sided = constraint.side == "upper" or kind is Distribution
+        assert low == pytest.approx(constraint.middle - (not one_sided) * 0.1, abs=1e-3)
+        alone = [constraint.value(m, groups)] * 2
+        assert constraint.values(m, [groups, groups]) == pytest.approx(alone)
+    g = kind().direction(both)
+    assert (g == np.where(both.in_a, *kind().levels(both))).all()
+    w = np.ones(len(g)) if both.weights is None else both.weights
+    assert (w * g).sum() == pytest.approx(0, abs=1e-9)
+    assert (w * g)[both.in_a].sum() == pytest.approx(kind.sign)
+    pairs, units = both.total_a * both.total_b, {Rank: 2.0, Distribution: 1.0}
+    slack = 1e-6
+    if kind in units:
+        slack = units[kind] * max(both.pair, 5e-4 * pairs)
+    assert kind().slack(both) == pytest.approx(slack)
 
 
 def test_an_outlier_does_not_break_the_slope():

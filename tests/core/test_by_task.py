@@ -8,7 +8,7 @@ from rankfair.core.by_task import Segments
 from rankfair.core.problem import Groups
 
 rng = np.random.default_rng(3)
-SIZES = np.array([0, 0, 1, 1, 2, 3, 3, 5, 8, 13])
+SIZES = np.array([1, 1, 2, 3, 3, 5, 8, 13])
 N = int(SIZES.sum())
 IN_A = rng.random(N) < 0.5
 WEIGHTS = {
@@ -26,7 +26,7 @@ def rows_of(sizes):
 
 @pytest.fixture(params=WEIGHTS)
 def segments(request):
-    return Segments.of(SIZES, Groups(IN_A, WEIGHTS[request.param]))
+    return Segments(SIZES, Groups(IN_A, WEIGHTS[request.param]))
 
 
 @pytest.mark.parametrize("levels", [1, 3, 1000])
@@ -43,7 +43,7 @@ def test_pairs_are_counted_in_each_task_alone(segments, levels):
 
 
 @given(
-    st.lists(st.integers(0, 4), min_size=1, max_size=6),
+    st.lists(st.integers(1, 4), min_size=1, max_size=6),
     st.integers(0, 2**32 - 1),
 )
 def test_any_sizes_and_ties(sizes, seed):
@@ -51,7 +51,7 @@ def test_any_sizes_and_ties(sizes, seed):
     sizes = np.sort(sizes)
     n = int(sizes.sum())
     in_a, m = luck.random(n) < 0.5, luck.integers(0, 3, n).astype(float)
-    found = Segments.of(sizes, Groups(in_a)).twice_u(m)
+    found = Segments(sizes, Groups(in_a)).twice_u(m)
     assert found.tolist() == [brute_twice_u(m[i], in_a[i]) for i in rows_of(sizes)]
 
 
@@ -59,13 +59,23 @@ def test_any_sizes_and_ties(sizes, seed):
 def test_values_that_differ_in_their_last_bit_are_no_ties(seed):
     """Neighbouring floats, signed zeros, the smallest numbers and the largest."""
     luck = np.random.default_rng(seed)
-    sizes = np.sort(luck.integers(0, 6, 8))
+    sizes = np.sort(luck.integers(1, 6, 8))
     n = int(sizes.sum())
     few = [0.0, -0.0, 1.0, np.nextafter(1, 2), -1.0, np.nextafter(-1, 0), 5e-324]
     few += [-5e-324, 1e-323, np.finfo(float).max, 0.5]
     in_a, m = luck.random(n) < 0.5, luck.choice(few, n)
-    found = Segments.of(sizes, Groups(in_a)).twice_u(m)
+    found = Segments(sizes, Groups(in_a)).twice_u(m)
     assert found.tolist() == [brute_twice_u(m[i], in_a[i]) for i in rows_of(sizes)]
+
+
+@pytest.mark.parametrize("places", [[7], [2, 5, 9], range(len(SIZES))])
+def test_some_tasks_are_counted_as_among_all(segments, places):
+    places, m = np.array(places), rng.integers(0, 9, N) / 7
+    some, rows = segments.take(places)
+    own = rows_of(SIZES)
+    assert rows.tolist() == np.concatenate([own[place] for place in places]).tolist()
+    np.testing.assert_allclose(some.twice_u(m[rows]), segments.twice_u(m)[places])
+    np.testing.assert_allclose(some.means(m[rows]), segments.means(m)[places])
 
 
 def test_totals_and_pairs_are_those_of_groups(segments):

@@ -43,14 +43,19 @@ def fitted(penalty, beta, X, y, codes, **settings):
 # Standard units
 
 
-def test_the_target_is_standardised():
+@pytest.mark.parametrize("far", [0.0, 1e15])
+@pytest.mark.parametrize("weights", [None, "real"])
+def test_the_target_is_standardised(far, weights):
     X, y, codes, in_a = rows()
-    problem = made(X, y, codes, in_a)
-    assert problem.y.mean() == pytest.approx(0, abs=1e-12)
-    assert problem.y.std() == pytest.approx(1)
+    y = np.round(64 * y) + far
+    w = np.ones(len(y)) if weights is None else np.random.default_rng(1).random(len(y))
+    problem = made(X, y, codes, in_a, weights=None if weights is None else w)
+    w = w[order_of(problem)]
+    assert w @ problem.y / w.sum() == pytest.approx(0, abs=1e-12)
+    assert w @ problem.y**2 / w.sum() == pytest.approx(1)
     back = (problem.y + problem.y_centre) * problem.y_unit
-    assert back == pytest.approx(y[order_of(problem)])
-    assert problem.y_squares == pytest.approx(len(y))
+    assert back == pytest.approx(y[order_of(problem)], rel=1e-15)
+    assert problem.y_squares == pytest.approx(w.sum())
 
 
 def test_gram_and_moments_are_those_of_standardised_features():
@@ -100,7 +105,45 @@ def test_groups_count_in_integers_where_weights_are_whole():
     assert isinstance(heavy.total_a, float)
 
 
+@pytest.mark.parametrize("weight", [0.25, 3.5])
+def test_both_groups_weigh_something_and_a_pair_is_one_of_typical_rows(weight):
+    in_a = np.arange(6) < 2
+    plain, even = Groups(in_a), Groups(in_a, np.full(6, weight))
+    assert (plain.both, plain.pair) == (even.both, 1) == (True, 1)
+    assert even.pair == pytest.approx(weight**2)
+    # Rows that weigh next to nothing are no typical ones.
+    light = Groups(np.repeat(in_a, 2), np.tile([weight, 1e-9], 6))
+    assert light.pair == pytest.approx(weight**2)
+    for one in (in_a, ~in_a, np.zeros(6, bool)):
+        groups = Groups(in_a, one.astype(int))
+        assert not groups.both and np.array_equal(groups.known, one)
+    assert not Groups(np.ones(6, bool)).both and not Groups(np.zeros(6, bool)).both
+
+
+@pytest.mark.parametrize("n_rows", [12, 70_000])
+def test_twins_are_the_rows_alike_in_task_and_predictors(n_rows):
+    rng = np.random.default_rng(0)
+    X, codes = rng.normal(size=(n_rows, 2)), rng.integers(0, 3, n_rows)
+    y = rng.normal(size=n_rows)
+    assert made(X, y, codes).twins() is None
+    X[: n_rows // 2] = np.round(X[: n_rows // 2])
+    problem = made(X, y, codes)
+    rows = np.column_stack((X, codes))[problem.order]
+    _, ids, often = np.unique(rows, axis=0, return_inverse=True, return_counts=True)
+    wanted, found = np.where(often[ids] > 1, ids, -1), problem.twins()
+    assert len({*zip(found, wanted, strict=True)}) == len({*found}) == len({*wanted})
+    assert np.array_equal(found < 0, wanted < 0) and (found >= 0).any()
+
+
 # Columns
+
+
+@pytest.mark.parametrize("far", [0.0, 1e6, 1e15])
+def test_the_unit_of_a_column_is_its_deviation_over_all_rows(far):
+    X, y, codes, _ = rows()
+    X = np.round(64 * X)
+    scale = made(X + far, y, codes).scale
+    assert scale == pytest.approx(1 / X.std(axis=0), rel=1e-3 if far > 1e9 else 1e-9)
 
 
 @pytest.mark.parametrize("value", [0.1, 1 / 3, -7.0, 1e6 + 0.1, 1e-9, 1e15])
@@ -108,6 +151,7 @@ def test_groups_count_in_integers_where_weights_are_whole():
 def test_a_column_constant_within_tasks_explains_nothing_there(value, penalty):
     X, y, codes, _ = rows()
     level = value * (1.0 + codes)
+    level[::2] = np.nextafter(level[::2], np.inf)  # but for its last digit
     without, m = fitted(penalty, 1.0, X, y, codes)
     more = np.column_stack((X, level))
     problem = made(more, y, codes)

@@ -7,10 +7,12 @@ from scipy import stats
 
 from oracles import brute_twice_u
 from rankfair.core.ranks import (
+    Duels,
     Grid,
     binned_twice_u,
     smooth_density,
     twice_u,
+    twice_u_between,
 )
 
 floats = st.floats(-1e6, 1e6)
@@ -75,6 +77,39 @@ class TestTwiceU:
         assert twice_u(a, np.arange(n, dtype=float)) == 2 * n**2
         heavy = np.full(n, 30)
         assert twice_u(a, a - n, heavy, heavy) == 2 * 900 * n**2
+
+
+def many(kind, n, rng):
+    """Values that are sorted by their places, or that cannot be."""
+    values = rng.normal(size=n)
+    some = rng.permutation(n)[: n // 20]
+    if kind == "some ties":
+        values[some] = np.round(values[some], 1)
+    elif kind == "many ties":
+        values = np.round(values, 1)
+    elif kind == "one bit apart":
+        values[some] = np.nextafter(values[some[::-1]], np.inf)
+    elif kind == "crowded":
+        values[some[0]] = 1e12
+    elif kind == "infinite":
+        values[some] = np.inf
+    elif kind == "one value":
+        values[:] = 0.1
+    return values
+
+
+KINDS = ["plain", "some ties", "many ties", "one bit apart", "crowded", "infinite"]
+
+
+@pytest.mark.parametrize("n", [70_000, 200_000])
+@pytest.mark.parametrize("kind", [*KINDS, "one value"])
+def test_many_rows_are_counted_as_mid_ranks_say(kind, n):
+    rng = np.random.default_rng(0)
+    values, in_a = many(kind, n, rng), rng.random(n) < 0.3
+    n_a = int(in_a.sum())
+    wanted = 2 * stats.rankdata(values)[in_a].sum() - n_a * (n_a + 1)
+    assert twice_u_between(values, in_a) == wanted
+    assert Duels.of(values, in_a.astype(int), 2).twice[1, 0] == wanted
 
 
 class TestBinned:
@@ -170,6 +205,11 @@ class TestSmoothDensity:
         f = smooth_density(counted(grid, np.array(values)), grid, 1.0)
         wanted = stats.norm.pdf(centres(grid), 2.0)
         assert f == pytest.approx(wanted, abs=1e-4)
+
+    def test_is_mirrored_with_its_values(self):
+        count, grid = np.random.default_rng(5).integers(0, 4, 400), Grid(0.0, 0.05, 400)
+        f, g = (smooth_density(each, grid, 0.3) for each in (count, count[::-1]))
+        assert g[::-1] == pytest.approx(f, rel=1e-9, abs=1e-12)
 
     def test_what_falls_outside_the_grid_is_not_put_back(self):
         (f,) = smooth_density(np.array([3]), Grid(0.0, 2.0, 1), 1.0)

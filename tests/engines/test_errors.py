@@ -79,7 +79,8 @@ def test_values_that_are_not_there(folder, sizes, column, value, words):
     both(folder, rows(w=1.0))
     frame = rows(w=1.0).astype({column: object})
     frame.loc[7, column] = value
-    frame.convert_dtypes().to_parquet(folder / "b.parquet")
+    with np.errstate(invalid="ignore"):  # pandas looks whether inf is a whole number
+        frame.convert_dtypes().to_parquet(folder / "b.parquet")
     weight = "w" if column == "w" else None
     refused(folder, rf"b\.parquet.*{words}", None, sizes, sample_weight=weight)
 
@@ -251,6 +252,8 @@ def test_the_index_of_a_pandas_frame_is_no_predictor(folder):
 )
 def test_text_of_another_type_is_text(folder, model, tmp_path, kind, first):
     """Predictions keep the type that a column has in the first file."""
+    if not (kind == "category" or hasattr(pa, kind)):
+        pytest.skip("pyarrow has no such type before 16")
     table = pa.table(rows())
     text = table.column("group").cast(pa.string())
     as_kind = text.dictionary_encode() if kind == "category" else text.cast(kind)

@@ -115,6 +115,16 @@ def test_where_blindness_does_not_reach_the_band_seeing_is_measured():
     assert any("with blind=False, can help" in it for it in told)
 
 
+def test_seeing_is_measured_with_tasks_that_came_as_an_array():
+    x = np.arange(60.0)
+    frame = pd.DataFrame({"x": x, "upper": x > 40, "odd": (x < 20) | (x > 50)})
+    model = RankFairRegressor(0.0, penalty="ridge", count="train")
+    model.set_params(sensitive_features=["upper", "odd"])
+    told = said(model, frame, x + np.sin(x), tasks=np.zeros(60))[-1]
+    assert "(blind=False) the fit would not reach the band: AUC" in told
+    assert told.endswith("on training rows.")
+
+
 # Counts of rows left out
 
 

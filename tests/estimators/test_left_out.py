@@ -1,18 +1,9 @@
 """Left-out predictions are those of refits, with weights and several groups too."""
 
 import numpy as np
-import pandas as pd
 import pytest
 
-from rankfair import (
-    DecisionBoundaryCovariance,
-    MultiTaskRegressor,
-    RankFairRegressor,
-    RankFairRegressorCV,
-    StratifiedBalancedResiduals,
-    load_model,
-    save_model,
-)
+from rankfair import MultiTaskRegressor, RankFairRegressor
 
 BETAS = (3.0, 0.5, 2.0)  # of pool
 RIDGE = 2.0
@@ -105,29 +96,3 @@ def test_left_out_is_a_refit_with_one_unit_of_weight_less(penalty, kind, n_group
     expected = expected + np.column_stack([refits.left_out(g) for g in G]) @ lam
     found = (model.loo_predictions_ - mean) / spread
     np.testing.assert_allclose(found[~alone], expected[~alone], atol=1e-8)
-
-
-MODELS = [
-    RankFairRegressor(0.1),
-    RankFairRegressorCV([1.0], epsilon=0.1, cv=2),
-    DecisionBoundaryCovariance(),
-    StratifiedBalancedResiduals(2),
-]
-
-
-@pytest.mark.filterwarnings("ignore::UserWarning")
-@pytest.mark.parametrize("model", MODELS, ids=lambda it: type(it).__name__)
-def test_blind_is_the_default_and_predicts_frames_without_the_group(model, tmp_path):
-    X, y, z, tasks = rows(seed=3)
-    frame = pd.DataFrame(X, columns=["u", "v"]).assign(task=tasks, z=z)
-    model.set_params(tasks="task", sensitive_features="z").fit(frame, y)
-    assert model.predictors_.tolist() == ["u", "v"]
-    found = model.predict(frame.drop(columns="z"))
-    np.testing.assert_array_equal(found, model.predict(frame.assign(z=1 - z)))
-    if type(model) is RankFairRegressor:
-        again = load_model(save_model(model, tmp_path / "model.rankfair"))
-        np.testing.assert_array_equal(found, again.predict(frame.drop(columns="z")))
-    model.set_params(blind=False).fit(frame, y)
-    assert model.predictors_.tolist() == ["u", "v", "z"]
-    with pytest.raises(ValueError, match="feature names should match"):
-        model.predict(frame.drop(columns="z"))

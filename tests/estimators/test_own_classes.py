@@ -17,6 +17,7 @@ from rankfair import (
 from rankfair.constraints import Band, Constraint
 from rankfair.metrics import rmse
 from rankfair.penalties import Factor, Penalty
+from rankfair.solvers import Tilt
 
 
 def skewed(n_rows, column):
@@ -199,3 +200,15 @@ def test_a_penalty_of_one_s_own_serves_wherever_ridge_does(settings):
     same = RankFairRegressor(0.05, penalty="ridge", beta=2.0, **settings).fit(X, y)
     assert own.status_ == same.status_
     assert rmse(y, own.predict(X)) == pytest.approx(rmse(y, same.predict(X)), rel=5e-3)
+
+
+def test_a_solver_of_one_s_own_keeps_several_constraints():
+    class Wrapped:
+        def solve(self, *given):
+            return Tilt(count="train").solve(*given)
+
+    model = RankFairRegressor(0.05, constraints=["rank", "mean"], **NAMED)
+    model.set_params(solver=Wrapped()).fit(*grouped(2))
+    assert model.status_ == "satisfied"
+    with pytest.raises(ValueError, match=r'for one constraint .* Use solver="tilt"'):
+        model.set_params(scope="task").fit(*grouped(2))

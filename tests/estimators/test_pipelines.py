@@ -13,6 +13,7 @@ from sklearn.linear_model import Ridge
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 
+from four_tasks import INTERCHANGE
 from rankfair import RankFairPostprocessor, RankFairRegressor, TiltedRegressor
 from refusals import sentence
 
@@ -57,6 +58,9 @@ def prepared(passed=("school", "sex"), output="pandas", **settings):
     return ColumnTransformer(steps, **settings).set_output(transform=output)
 
 
+# Of scikit-learn's transformers below 1.9.
+@pytest.mark.filterwarnings("ignore:the default behavior of `how=:DeprecationWarning")
+@pytest.mark.filterwarnings(INTERCHANGE)
 @pytest.mark.parametrize("name", ["linear", "boosting"])
 @pytest.mark.parametrize("output", ["pandas", "polars"])
 def test_columns_are_found_with_and_without_prefixes(name, output):

@@ -21,6 +21,7 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.tree import DecisionTreeRegressor
 
 import schools
+from four_tasks import INTERCHANGE
 from rankfair import RankFairPostprocessor
 from rankfair.core.blocks import rounded
 from rankfair.input.folds import make_folds
@@ -172,6 +173,7 @@ def test_prefit_takes_whatever_predicts():
 # Where it fits in
 
 
+@pytest.mark.filterwarnings(INTERCHANGE)
 @pytest.mark.parametrize("library", [pd.DataFrame, pl.DataFrame])
 def test_frames_blind_and_not(library):
     frame = library(FRAME.to_dict("list"))
@@ -182,7 +184,8 @@ def test_frames_blind_and_not(library):
     array = fair(blind=True).fit(WITH_CODE, Y)
     assert blind.predict(frame) == pytest.approx(array.predict(WITH_CODE))
     encode = make_column_transformer(
-        (OneHotEncoder(drop="first"), ["sex"]), remainder="passthrough"
+        (OneHotEncoder(drop="first", sparse_output=False), ["sex"]),
+        remainder="passthrough",
     )
     sees = fair(make_pipeline(encode, LinearRegression()), sensitive_features="sex")
     coded = fair().fit(WITH_CODE, Y).predict(WITH_CODE)

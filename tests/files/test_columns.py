@@ -68,6 +68,44 @@ def test_rows_with_empty_cells_are_dropped_and_counted(tmp_path):
         load([file], ROLES, Reading(drop_missing=True))
 
 
+def test_missing_cells_are_refused_with_the_first_line(tmp_path):
+    blank = [(1, "age"), (4, "age"), (0, "gender")]
+    file = write_csv(tmp_path / "a.csv", people(n=10), blank)
+    for roles, cure in (
+        (ROLES, "Fill them, leave the column out with --drop age, or drop such rows"),
+        (replace(ROLES, features=("age",)), "Fill them, or leave such rows out with"),
+    ):
+        with pytest.raises(TableError, match="2 cells are empty in 10 rows") as caught:
+            load([file], roles, PLAIN)
+        assert (caught.value.line, caught.value.column) == (3, "age")
+        assert caught.value.cure.startswith(cure)
+    # Nobody predicts from an identifier.
+    codes = people(n=30) | {"code": [f"{i:03d}" for i in range(30)]}
+    file = write_csv(tmp_path / "b.csv", codes, [(3, "code")])
+    assert load([file], ROLES, PLAIN).n_rows == 30
+
+
+def test_all_that_is_wrong_with_files_is_said_at_once(tmp_path):
+    data = people(n=10)
+    data["gender"] = ["F", " F", "M", "M", "M"] * 2
+    data["pay"] = [*data["pay"][:4], "?", *data["pay"][5:]]
+    first = write_csv(tmp_path / "a.csv", data, [(2, "age")])
+    other = write_csv(tmp_path / "b.csv", people(n=10), [(7, "job")])
+    with pytest.raises(TableError) as caught:
+        load([first], ROLES, PLAIN)
+    head, spaces, age, pay = str(caught.value).split("\n")
+    assert head == f"{first} has 3 problems:"
+    assert spaces.startswith('- "gender" has " F", "F", which differ only in spaces')
+    assert spaces.endswith("say --trim.")
+    assert age.startswith('- line 4, column "age": 1 cell is empty in 10 rows')
+    assert pay.startswith('- line 6, column "pay": "?" is not a number.')
+    with pytest.raises(TableError, match="The table has 4 problems") as caught:
+        load([first, other], ROLES, PLAIN)
+    assert f'- {other}, line 9, column "job": 1 cell is empty' in str(caught.value)
+    with pytest.raises(TableError, match=r'a\.csv has 2 problems:\n- "gender"'):
+        load([first], ROLES, Reading(drop_missing=True))
+
+
 def test_columns_may_have_to_be_numbers(tmp_path):
     path = tmp_path / "a.csv"
     path.write_text("code,sex,pay\n007,F,1\n010,M,2\n")

@@ -12,11 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from file_checks import check_model
-from rankfair import (
-    MultiTaskRegressor,
-    describe_model,
-    load_model,
-)
+from rankfair import MultiTaskRegressor, describe_model, load_model
 from rankfair.cli.describe import card_of, words_of
 from rankfair.files.archive import DIGEST, META, pack, signed, unpack
 from rankfair.files.model_files import describe_bytes, model_bytes, model_of
@@ -154,7 +150,12 @@ FORGERIES = [
     ("protected", ("fitted", "tasks_"), GONE, "lacks tasks_"),
     ("protected", ("fitted", "status_"), 3, "status_"),
     ("protected", ("fitted", "tasks_"), {"$objects": ["p", "q"]}, "tasks_ are not"),
-    ("protected", ("fitted", "predictors_"), {"$objects": []}, "predictors_ are not"),
+    (
+        "protected",
+        ("fitted", "predictors_"),
+        {"$objects": ["p"]},
+        "predictors_ are not",
+    ),
     ("protected", ("params", "epsilon"), -1.0, "a setting of it is unsound"),
     ("line", LINE[:2], 3, "_trade_off is of another type"),
     ("line", (*LINE, "table"), None, "no table"),

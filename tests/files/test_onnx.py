@@ -12,12 +12,14 @@ from rankfair.datasets.synthetic import make_biased_tasks
 from rankfair.files.onnx import export_onnx, onnx_bytes
 from rankfair.input.errors import ModelFileError
 
+onnx = pytest.importorskip("onnx")
 onnxruntime = pytest.importorskip("onnxruntime")
 
 DATA = make_biased_tasks(4, 25, random_state=0)
 FRAME, Y = DATA.frame, DATA.target
 X = FRAME[["x1", "x2", "x3", "x4"]].to_numpy()
 TASK, GROUP = FRAME["task"].to_numpy(object), FRAME["z"].to_numpy(object)
+OPSETS = {"": 17, "ai.onnx.ml": 3}
 NAMED = {"tasks": "task", "sensitive_features": "z"}
 
 
@@ -106,12 +108,14 @@ def test_a_pipeline_is_two_graphs_one_behind_the_other():
     model = RankFairRegressor(0.02)
     model.fit(steps.fit_transform(X), Y, tasks=TASK, sensitive_features=GROUP)
     kind = [("X", DoubleTensorType([None, X.shape[1]]))]
-    before = to_onnx(steps, initial_types=kind, target_opset={"": 17, "ai.onnx.ml": 3})
+    before = to_onnx(steps, initial_types=kind, target_opset=OPSETS)
     session = onnxruntime.InferenceSession(
         before.SerializeToString(), providers=["CPUExecutionProvider"]
     )
     (predictors,) = session.run(None, {"X": X})
     found = run(model, predictors=predictors, task=TASK)
-    np.testing.assert_allclose(
-        found, model.predict(steps.transform(X), tasks=TASK), atol=1e-5
-    )
+    wanted = model.predict(steps.transform(X), tasks=TASK)
+    np.testing.assert_allclose(found, wanted, atol=1e-5)
+    # Both speak the version of the language that is asked for.
+    ours = onnx.load_from_string(onnx_bytes(model))
+    assert {it.domain: it.version for it in ours.opset_import} == OPSETS

@@ -97,6 +97,20 @@ def test_columns_that_are_not_used_stop_nothing(tmp_path):
         load(files, Roles("y", drop=("l",)), Reading())
 
 
+def test_all_that_is_wrong_with_a_file_is_said_at_once(tmp_path):
+    data = {"pay": ["n.a.", "1"], "sex": [b"f", b"m"], "age": [1, None]}
+    (tmp_path / "a.parquet").write_bytes(parquet_bytes(**data))
+    roles = Roles("pay", sensitive=("sex",))
+    with pytest.raises(TableError, match="has 3 problems") as caught:
+        load([str(tmp_path / "a.parquet")], roles, Reading())
+    for said in (
+        '"pay": holds String',
+        '"sex": holds Binary',
+        '"age": 1 cell is empty in 2 rows. Fill',
+    ):
+        assert said in str(caught.value)
+
+
 def test_columns_of_the_same_name(reader):
     stream, names = io.BytesIO(), ["a", "pay", "a"]
     table = pyarrow.Table.from_arrays([pyarrow.array([1.0])] * 3, names=names)

@@ -1,7 +1,9 @@
 """Excel workbooks are read as CSV files of the same cells, and written to be so."""
 
 import io
+import re
 from datetime import date, datetime
+from zipfile import ZipFile
 
 import numpy as np
 import openpyxl
@@ -33,6 +35,19 @@ ROWS = [
     [None],
     [None, "00002", 3, date(2020, 2, 1), None, "x"],
 ]
+
+
+def test_what_is_wrong_with_styles_is_no_matter():
+    old, raw = ZipFile(io.BytesIO(workbook(a=[["x", "y"], [1, 2]]))), io.BytesIO()
+    with ZipFile(raw, "w") as new:
+        for name in old.namelist():
+            # No style is the default one.
+            new.writestr(
+                name, re.sub(b"<cellStyles.*</cellStyles>", b"", old.read(name))
+            )
+    with pytest.warns(UserWarning, match="no default style"):
+        openpyxl.load_workbook(raw)
+    assert read_table(raw.getvalue())["y"].tolist() == [2.0]
 
 
 def test_cells_are_what_a_csv_file_would_hold():

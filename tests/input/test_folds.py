@@ -4,18 +4,9 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 from sklearn.linear_model import Ridge
-from sklearn.model_selection import (
-    GroupKFold,
-    KFold,
-    StratifiedKFold,
-    cross_val_score,
-)
+from sklearn.model_selection import GroupKFold, KFold, StratifiedKFold, cross_val_score
 
-from rankfair import (
-    RankFairPostprocessor,
-    RankFairRegressor,
-    TiltedRegressor,
-)
+from rankfair import RankFairPostprocessor, RankFairRegressor, TiltedRegressor
 from rankfair.input.folds import make_folds
 from refusals import sentence
 

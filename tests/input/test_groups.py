@@ -1,4 +1,4 @@
-"""Sensitive features: labels, bins, combinations, unknown groups."""
+"""Sensitive features: columns, labels, bins, combinations, unknown groups."""
 
 import numpy as np
 import pandas as pd
@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from rankfair.input.frames import open_table
 from rankfair.input.groups import (
     SensitiveGroups,
     Source,
@@ -15,7 +16,9 @@ from rankfair.input.groups import (
     passed_columns,
     read_balanced,
     read_features,
+    resolve_columns,
 )
+from refusals import sentence
 
 SEX = np.array([*"FMMFMFFM"])
 RACE = np.array(["a", "b", "c", "a", "b", "c", "a", "b"])
@@ -173,3 +176,45 @@ def test_numbers_and_text_that_looks_like_them_stay_apart():
     _, (cells,) = read_balanced(both, intersect=True)
     assert len({*cells.labels.tolist()}) == 4
     assert '"F" × "3"' in cells.labels.tolist()
+
+
+FRAME = pd.DataFrame({"u": [0.5, 1.5], "school": ["b", "a"], "sex": ["F", "M"]})
+TABLE = open_table(FRAME)
+
+
+def test_columns_are_found_by_name_or_position():
+    for wanted, found in (("school", (1,)), (-1, (2,)), (["school", 2], (1, 2))):
+        assert resolve_columns("tasks", wanted, TABLE) == found
+
+
+@pytest.mark.parametrize(
+    ("wanted", "words"),
+    [
+        ("School", 'tasks="School" is no column of X. Did you mean "school"?'),
+        ("zzzz", 'tasks="zzzz" is no column of X. It has "u", "school", "sex".'),
+        (3, "tasks=3 is no column of X. It has 3 columns (0 to 2)."),
+        (-4, "tasks=-4 is no column of X"),
+        (True, "tasks in the constructor names columns of X"),
+        ([], "tasks in the constructor names columns of X"),
+        (FRAME["sex"], "Labels of the rows go to fit(X, y, tasks=...)"),
+        (["school", 1], "tasks names a column twice"),
+    ],
+)
+def test_columns_that_are_not_there_are_refused(wanted, words):
+    assert words in sentence(resolve_columns, "tasks", wanted, TABLE)
+    nameless = sentence(resolve_columns, "tasks", "school", open_table(np.eye(2)))
+    assert "X is an array without column names" in nameless
+
+
+def test_columns_that_are_passed_have_names():
+    labels = FRAME[["sex", "school"]]
+    columns = labels.to_dict("list")
+    for passed in (labels, pl.DataFrame(columns), columns):
+        assert passed_columns(passed, "z")[1] == ("sex", "school")
+    assert passed_columns(labels.to_numpy(), "z")[1] == ("group 1", "group 2")
+    assert passed_columns(pd.DataFrame(labels.to_numpy()), "z")[1] == ("0", "1")
+    assert passed_columns(pd.Series(["F"]), "z")[1] == ("group",)
+    assert passed_columns(pd.Series(["F"], name="sex"), "z")[1] == ("sex",)
+    assert "z is an empty dict" in sentence(passed_columns, {}, "z")
+    words = sentence(passed_columns, {"sex": labels}, "z")
+    assert 'z ("sex") has 2 columns: one is expected' in words

@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 
 from problems import make_penalty
+from rankfair.penalties import Pool
 
 NAMES = ["ridge", "task", "feature", "shared"]
 
@@ -81,6 +82,30 @@ def test_no_penalty_is_least_squares(name, kind, rows):
     if name != "shared":
         smallest = np.einsum("kfg,kg->kf", np.linalg.pinv(G, rcond=1e-10), B)
         assert pytest.approx(smallest, rel=1e-5, abs=1e-7) == W
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_without_a_penalty_blocks_are_inverse_gram_matrices(name):
+    G, B = grams(np.random.default_rng(11), 4, 3, 20)
+    factor = make_penalty(name, 0.0).factorise(G)
+    for W in (factor.solve(B), 0 * factor.solve(B)):
+        np.testing.assert_allclose(factor.inverse_blocks(W), np.linalg.inv(G), 1e-6)
+
+
+@pytest.mark.parametrize("name", [*NAMES, "pool"])
+def test_values_are_those_of_the_formulas(name):
+    W = np.random.default_rng(12).normal(size=(4, 3))
+    own, common = W[:-1] - W[-1], W[-1]
+    penalty = Pool(2.0, 5.0, 7.0, (1,)) if name == "pool" else make_penalty(name, 2.0)
+    wanted = {
+        "ridge": 2.0 * (W**2).sum() / 2,
+        "task": 2.0 * sum(map(np.linalg.norm, W)),
+        "feature": 2.0 * sum(map(np.linalg.norm, W.T)),
+        "shared": 2.0 * sum(map(np.linalg.norm, own)),
+        "pool": (own**2 @ [2.0, 2.0, 5.0]).sum() / 2 + 7.0 * common[0] ** 2 / 2,
+    }[name]
+    assert penalty.value(W) == pytest.approx(wanted)
+    assert penalty.scaled(3.0).value(W) == pytest.approx(3.0 * wanted)
 
 
 @pytest.mark.parametrize("name", ["task", "feature"])

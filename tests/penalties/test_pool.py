@@ -1,5 +1,7 @@
 """Pooled tasks, blocks of inverse Hessians, and the β that is chosen."""
 
+from dataclasses import replace
+
 import cvxpy as cp
 import numpy as np
 import pytest
@@ -76,22 +78,46 @@ def rows_of(k=1, n_rows=40, seed=0):
     return X, y, codes, np.arange(n_rows) % 2 == 0
 
 
-def test_the_chosen_beta_has_the_least_generalised_cross_validation():
-    problem = posed(*rows_of())
+def gcv(problem, penalty):
+    """``RSS / (1 − df/n)²`` from the rows; one unit of a weight is left out."""
+    fitter, leverages = Fitter.of(problem, penalty), []
+    W = fitter.solve(problem.target_moments)
+    K = fitter.blocks_at(W)
+    problem.each_along([], [K], lambda *found: leverages.append(found[2][0]))
+    s = np.ones(len(problem.y)) if problem.weights is None else problem.weights
+    times = np.maximum(s, 1.0)  # a heavy row is repeated
+    left = s @ np.square(problem.y - problem.predict(W))
+    return left / (1 - np.concatenate(leverages) @ times / times.sum()) ** 2
 
-    def gcv(beta):
-        fitter = Fitter.of(problem, Ridge(beta))
-        W = fitter.solve(problem.target_moments)
-        leverages = []
-        blocks = fitter.inverse_blocks(W).__getitem__
-        problem.each_along([], [blocks], lambda *found: leverages.append(found[2]))
-        freedom = sum(h.sum() for h in leverages)
-        left = np.square(problem.y - problem.predict(W)).mean()
-        return left / (1 - freedom / len(problem.y)) ** 2
 
-    chosen = unconstrained(problem, Request(Ridge(1.0))).penalty.beta
-    least = min(gcv(beta) for beta in 10.0 ** np.linspace(-4, 6, 201))
-    assert gcv(chosen) <= 1.05 * least
+@pytest.mark.parametrize("weights", [None, (0.1, 0.9), (1.0, 9.0)])
+@pytest.mark.parametrize(
+    ("penalty", "k"),
+    [*((it(1.0), 5) for it in (Ridge, Task, Feature, Shared)), (Ridge(7.0), 1)]
+    + [(Pool(exempt=it), k) for k in (1, 2, 5) for it in ((), (1,))],
+    ids=str,
+)
+def test_no_neighbour_of_the_chosen_numbers_has_less_cross_validation(
+    penalty, k, weights
+):
+    """The grid has two places a power of ten."""
+    X, y, codes, in_a = rows_of(k, 60)
+    y = y + 0.5 * X[:, 2] * codes
+    w = None if weights is None else np.random.default_rng(1).uniform(*weights, len(y))
+    problem = posed(X, y, codes, in_a, w)
+    chosen = unconstrained(problem, Request(penalty)).penalty
+    unit = 1.0 if w is None else w.sum() / np.maximum(w, 1.0).sum()
+    least, names, near = gcv(problem, chosen), ["beta"], range(-14, 15)
+    if isinstance(penalty, Pool):
+        names, near = ["beta", "beta_intercept", "beta_common"], (-1, 1)
+    for name in names[-1:] if k == 1 else names:
+        own, low = getattr(chosen, name), -1.0 if name == "beta" else -3.0
+        place = 2 * np.log10(own / unit)
+        assert place == pytest.approx(round(place))
+        for step in near:
+            if 2 * low <= round(place) + step <= 12:
+                other = replace(chosen, **{name: own * 10 ** (step / 2)})
+                assert least <= gcv(problem, other) * (1 + 2e-6)
 
 
 def test_one_task_alone_is_ridge_regression_with_the_common_beta():

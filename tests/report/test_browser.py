@@ -317,6 +317,7 @@ def test_a_slider_moves_through_the_path_by_keyboard_and_on_paper(opened, writte
     said = page.locator("#explore-aucs").text_content()
     assert "<i>nurse" in said and "cook" not in said  # four rows, and the next smallest
     assert "2 tasks are not shown" in page.locator("#explorer").inner_text()
+    assert page.locator("#explore-aucs .half").count() == 1  # parity
     page.locator("#explore-epsilon").focus()
     page.keyboard.press("End")
     free = state(page)

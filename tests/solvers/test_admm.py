@@ -236,6 +236,8 @@ def test_many_steps_of_adm_lead_to_the_exact_solution(penalty, demand, rho):
     exact = solve_linear(problem, own, [Demand(demand, problem.groups)])
     found = ADM(rho, max_iter=3000, random_state=0).solve(problem, own, demand)
     assert found.status is Status.SATISFIED
+    settled = [step.residual <= 1e-9 for step in found.trace]
+    assert settled.index(True) == len(settled) - 1
     assert found.objective == pytest.approx(exact.objective, rel=1e-6)
     m, known = (predictions(problem, each) for each in (found, exact))
     np.testing.assert_allclose(m, known, atol=1e-5)

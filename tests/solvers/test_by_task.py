@@ -160,7 +160,7 @@ def test_bands_hold_whatever_the_rows(solve, problem, penalty, constraint):
 
 def direction(problem):
     """``±n_j/n_group`` in tasks of both groups, 0 in others; and the segments."""
-    s = Segments.of(problem.blocks.sizes, problem.groups)
+    s = Segments(problem.blocks.sizes, problem.groups)
     of_a, of_b = (s.sizes / np.maximum(each, 1) for each in (s.total_a, s.total_b))
     h = np.where(problem.groups.in_a, s.each_row(of_a), -s.each_row(of_b))
     return h * s.each_row(s.both), s

@@ -1,6 +1,7 @@
 """Several constraints at once on the line."""
 
 from dataclasses import dataclass
+from itertools import islice
 
 import cvxpy as cp
 import numpy as np
@@ -15,7 +16,13 @@ from rankfair.core.problem import Groups, Problem, counted_weights
 from rankfair.penalties import Pool
 from rankfair.solvers.base import Request
 from rankfair.solvers.counted import Demand
-from rankfair.solvers.joint import least_distance, shared, solve_joint
+from rankfair.solvers.joint import (
+    JointSearch,
+    Tried,
+    least_distance,
+    shared,
+    solve_joint,
+)
 from rankfair.solvers.tilt import TiltedFits, density_directions
 
 COUNTS = {"left_out": "loo", "trained": "train"}
@@ -202,6 +209,96 @@ def test_the_least_distance_is_that_of_a_quadratic_programme(seed):
     assert u @ u == pytest.approx(least, rel=1e-5, abs=1e-7)
     tighter, _ = least_distance(J, low + 1e-6 * (width[0] > 0), high) or (u, 0.0)
     assert tighter @ tighter - u @ u <= price * 1e-6 + 1e-9
+
+
+# The search
+
+
+@pytest.mark.parametrize("by", [0.0, 0.03])
+def test_what_is_aimed_at_lies_a_little_inside_of_what_will_do(by):
+    X, y, t, group, sex = school(n=600)
+    asked = [(Rank(0.0), sex, None), (Rank(0.1), group == 0, None)]
+    line, counted = make(X, y, t, [*asked, (Mean(0.02), group == 1, None)])
+    joint = JointSearch.of(line.curve, counted)
+    low, high = joint.band
+    assert [*low] == pytest.approx([0.5, 0.4, -0.02], abs=1e-3)
+    np.testing.assert_allclose(joint.fine, [5e-4, 5e-4, 1e-9], rtol=1e-2)
+    wide = np.maximum((high - low) / 2 + by, joint.fine / 2)
+    aim = joint.aim(by)
+    np.testing.assert_allclose(aim.sum(axis=0), low + high)
+    np.testing.assert_allclose((aim[1] - aim[0]) / 2, wide - joint.fine / 10)
+    # Beyond that a value is off.
+    middle, none = (low + high) / 2, np.zeros(joint.T.shape[1])
+    for i in range(3):
+        for side in (-1.0, 1.0):
+            for off in (-1e-3 * wide[i], 0.0, 0.2):
+                shown = middle + side * (wide[i] + off) * (np.arange(3) == i)
+                found = joint.off(Tried(none, [], shown), by)
+                assert found == pytest.approx(max(off, 0.0), abs=1e-12)
+
+
+@dataclass(frozen=True)
+class Told(Constraint):
+    """A mean gap that is too large by ``more``, with a slope told too flat."""
+
+    more: float = 0.0
+    flat: float = 1.0
+
+    def value(self, m, groups, unit=1.0):
+        return m[groups.in_a].mean() - m[~groups.in_a].mean() + self.more
+
+    def band(self, groups):
+        return Band(-self.epsilon, self.epsilon)
+
+    def show(self, value, groups):
+        return value
+
+    def slope(self, m, groups):
+        return self.direction(groups) / self.flat
+
+
+def test_a_step_too_far_is_halved_until_it_helps():
+    X, y, t, _, sex = school(n=600)
+    line, counted = make(X, y, t, [(Told(1e-3, "both", 0.02, 5.0), sex, None)])
+    joint = JointSearch.of(line.curve, counted)
+    here = joint.at(joint.start())
+    assert here.shown == pytest.approx([0.02], abs=2e-3)
+    tried = [*islice(joint.walk(here), 4)]
+    first = tried[0].u - here.u
+    for x, it in zip((1.0, 0.5, 0.25, 0.125), tried, strict=True):
+        np.testing.assert_allclose(it.u - here.u, x * first, rtol=1e-6)
+    gaps = [joint.gap(it) for it in (here, *tried)]
+    assert gaps[4] < gaps[0] < min(gaps[1:4])
+
+
+def test_a_walk_that_leads_nowhere_ends():
+    """Values that no step changes are given up after at most four rounds of four."""
+
+    class Constant(Told):
+        def value(self, m, groups, unit=1.0):
+            return self.more
+
+    X, y, t, _, sex = school(n=600)
+    line, counted = make(X, y, t, [(Constant(1e-3, "both", 0.02, 12.0), sex, None)])
+    joint = JointSearch.of(line.curve, counted)
+    assert 4 <= len([*joint.walk(joint.free)]) <= 16
+    place = solve_joint(line.curve, counted)
+    assert not place.inside and not place.lam.any()
+
+
+@pytest.mark.parametrize(("most", "last"), [(3, 2), (5, 1)])
+def test_no_more_places_are_counted_than_is_said(most, last):
+    counts = []
+
+    class Noise(Told):
+        def value(self, m, groups, unit=1.0):
+            counts.append(m)
+            return 1.0 + len(counts) % 2
+
+    X, y, t, _, sex = school(n=600)
+    line, counted = make(X, y, t, [(Noise(1e-3, "both", 0.02, 12.0), sex, None)])
+    assert not solve_joint(line.curve, counted, most, last).inside
+    assert most < len(counts) <= most + last
 
 
 # Lists of constraints between the same groups

@@ -2,8 +2,10 @@
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from rankfair.solvers.roots import Bracket, close_in
+from rankfair.solvers.roots import Bracket, close_in, first_beyond
 
 
 def around(f, a, b):
@@ -67,3 +69,76 @@ def test_arrays_are_probed_as_numbers_are_and_only_while_they_are_open():
         )
         assert found.b[i] == pytest.approx(alone.b, rel=1e-12)
         assert found.b[i] == pytest.approx(root, abs=1e-5)
+
+
+def probed(f, a, b, most):
+    """The rule in words: chords, on which the value of an end that stays is halved.
+
+    That is from its second time in a row on; after the third the middle comes next.
+    """
+    fa, fb, moved = f(a), f(b), ""
+    for _ in range(most):
+        less = 2.0 ** max(len(moved) - 1, 0)
+        ga, gb = fa / (less if "b" in moved else 1), fb / (less if "a" in moved else 1)
+        halved = len(moved) == 3
+        x = (a + b) / 2 if halved else b - gb * (b - a) / (gb - ga)
+        yield x
+        end = "a" if f(x) > 0 else "b"
+        moved = "" if halved else moved + end if end in moved else end
+        a, fa, b, fb = (x, f(x), b, fb) if end == "a" else (a, fa, x, f(x))
+
+
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x: 0.3**9 - x**9,
+        lambda x: np.exp(-9 * x) - 1e-3,
+        lambda x: 1e-3 if x < 0.7 else -1e3,
+        lambda x: 1e3 if x < 2.3 else -1e-3,
+    ],
+)
+def test_chords_give_way_to_the_middle_after_three(f, sign):
+    """Upwards and downwards."""
+    asked = []
+
+    def along(x, _):
+        asked.append(sign * x)
+        return f(sign * x)
+
+    bracket = Bracket(0.0, f(0.0), sign * 3.0, f(3.0))
+    close_in(along, bracket, lambda at: False, most=24)
+    assert asked == pytest.approx([*probed(f, 0.0, 3.0, len(asked))], rel=1e-9)
+
+
+@given(st.integers(0, 2**32 - 1))
+def test_the_first_place_beyond_is_told_with_the_one_before_it(seed):
+    rng = np.random.default_rng(seed)
+    n, most = rng.integers(1, 5, 2)
+    places = np.sort(rng.integers(1, 9, (most, n)), axis=0) * rng.choice([-1, 1], most)[
+        :, None
+    ].astype(float)
+    places[rng.random((most, n)) < 0.1] = 0.0  # there is none
+    values = rng.integers(-1, 4, (most, n)).astype(float)
+    start, rounds = rng.integers(0, 4, n).astype(float), iter(values)
+    open_ = []
+
+    def f(x, still):
+        open_.append(still)
+        return next(rounds)
+
+    found = first_beyond(f, places, start)
+    for i in range(n):
+        last, best, asked = {-1: (0.0, start[i]), 1: (0.0, start[i])}, None, 0
+        best = (0.0, start[i], 0.0, start[i])
+        for x, fx in zip(places[:, i], values[:, i], strict=True):
+            if best[3] <= 0:
+                break
+            asked += 1
+            if x and fx < best[3]:
+                best = (*last[np.sign(x)], x, fx)
+            if x:
+                last[np.sign(x)] = x, fx
+        at = found.a[i], found.fa[i], found.b[i], found.fb[i]
+        assert at == best
+        assert sum(bool(still[i]) for still in open_) == asked

@@ -9,12 +9,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy import stats
+from scipy.integrate import quad
 from scipy.stats import binomtest, brunnermunzel
 from scipy.stats import t as student
 from sklearn.metrics import roc_auc_score
 
 from comparisons import estimate, samples, shifted
 from rankfair.stats.auc import (
+    GroupSpread,
+    Prior,
+    ScoreModel,
     auc_spread,
     tied_share,
 )
@@ -258,6 +262,44 @@ def test_intervals_hold_the_count_and_are_never_of_zero_width(case):
         assert 0 <= found.p_value <= 1
     else:
         assert found.note and found.p_value is None
+
+
+def test_the_model_is_that_of_two_normal_groups():
+    """The share of two rows that both win, by numerical integration."""
+    mu, n_a, n_b = 0.8, 30, 50
+    theta = stats.norm.cdf(mu / math.sqrt(2))
+    win = quad(lambda y: stats.norm.cdf(mu - y) ** 2 * stats.norm.pdf(y), -9, 9)[0]
+    common = (theta * (1 - theta) - 2 * (win - theta**2)) / (n_a * n_b)
+    of_a, of_b = ((win - theta**2) / n + common for n in (n_a, n_b))
+    for times in (1.0, 2.0):
+        a = GroupSpread(times * of_a, n_a - 1.0, n_a)
+        b = GroupSpread(times * of_b, n_b - 1.0, n_b)
+        # Without a prior the observed variances count, with a heavy one the model's.
+        for prior, wanted in (((0.0, 0.0), times), ((1e9, 0.0), 1.0)):
+            model = ScoreModel(theta, a, b, Prior(*prior))
+            variance = wanted * (of_a + of_b - common)
+            assert model.variance(theta) == pytest.approx(variance, rel=1e-6)
+            df = (of_a + of_b) ** 2 / (of_a**2 / a.df + of_b**2 / b.df)
+            t = (theta - 0.5) / math.sqrt(model.variance(0.5))
+            assert model.p_value() == pytest.approx(2 * student.sf(t, df), rel=1e-6)
+            low, high = model.interval(0.9)
+            for end in (low, high):
+                t = (theta - end) / math.sqrt(model.variance(end))
+                assert 2 * student.sf(abs(t), df) == pytest.approx(0.1, rel=1e-4)
+            mirrored = ScoreModel(1 - theta, b, a, Prior(*prior)).interval(0.9)
+            assert mirrored == pytest.approx((1 - high, 1 - low))
+
+
+def test_where_tasks_mix_the_groups_the_wider_interval_counts():
+    rng = np.random.default_rng(0)
+    tasks, in_a = np.arange(600) // 30, rng.random(600) < 0.5
+    alike, signs = rng.normal(size=600), rng.choice([-1, 1], 20)[tasks]
+    for m, words in ((alike - 0.7 * in_a, "DeLong"), (alike + 3 * in_a * signs, "20")):
+        rows, both = estimate(m, in_a), estimate(m, in_a, tasks)
+        assert words in both.method
+        width = both.ci_high - both.ci_low
+        assert width >= rows.ci_high - rows.ci_low
+        assert (width > rows.ci_high - rows.ci_low) == (words == "20")
 
 
 @settings(max_examples=15, deadline=None)

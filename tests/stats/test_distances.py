@@ -6,6 +6,8 @@ from hypothesis import given, settings
 from scipy import stats
 
 from comparisons import distances_of, samples
+from rankfair.stats.distances import GroupDraws
+from rankfair.stats.ordered import Ordered
 
 
 @settings(max_examples=25, deadline=None)
@@ -37,6 +39,41 @@ def test_distances_of_clusters():
     assert apart.value == 1.0
     lone, _ = distances_of(m, in_a, in_a.astype(int))
     assert "rests on one task only" in lone.note
+
+
+@pytest.mark.parametrize("constant", [True, False])
+def test_one_group_without_spread_is_enough_for_none(constant):
+    m, in_a = np.arange(40.0), np.arange(40) < 20
+    m[in_a] = 7.5
+    m[~in_a] = 3.5 if constant else m[~in_a]
+    for found in distances_of(m, in_a):
+        assert found.estimable != constant
+
+
+def test_reaches_are_quantiles_over_the_draws_that_have_both_groups():
+    rng = np.random.default_rng(0)
+    codes, tasks = rng.integers(0, 2, 60), np.repeat(np.arange(6), 10)
+    codes[tasks > 0] = 1  # many draws of tasks have no row of the other group
+    rows, n = Ordered.of(rng.normal(size=60)), 50
+    draws = GroupDraws(rows, codes, 2, np.ones(60), tasks, n_draws=n)
+    widths = rng.random(draws.observed.shape[-1])
+    for drawn in (draws.of_rows, draws.of_tasks):
+        for pair in ((0, 1), (1, 0), (1, None)):
+            far = []
+            for i in range(n):
+                shares = []
+                for table, at in ((drawn, i), (draws.observed, 0)):
+                    b = 1 - pair[0] if pair[1] is None else pair[1]
+                    a, b = table[pair[0], at], table[b, at]
+                    if min(a[-1], b[-1]) > 0:
+                        shares.append(a / a[-1] - b / b[-1])
+                if len(shares) == 2:
+                    off = np.abs(shares[0] - shares[1])
+                    far.append((off.max(), off @ widths))
+            assert (len(far) < n) == (drawn is draws.of_tasks)
+            wanted = np.quantile(far, 0.9, axis=0)
+            found = draws.farthest(drawn, pair, widths, 0.9)
+            assert found == pytest.approx(wanted)
 
 
 def test_very_many_mixed_tasks_are_drawn_in_bundles():

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from scipy import stats
 
 from comparisons import samples, shifted
-from rankfair.stats.estimate import TwoGroups
+from rankfair.stats.estimate import GroupRows, MeanVariance, TwoGroups
 from rankfair.stats.means import mean_gap, shares_and_ratio
 
 
@@ -51,6 +51,40 @@ def test_differences_of_any_size_have_degrees_of_freedom(size):
     assert found.p_value == pytest.approx(one.p_value)
 
 
+def measures(found):
+    return found.variance, found.df, found.units, found.worth
+
+
+def test_clusters_are_rows_where_each_has_one_or_all_in_it_are_alike():
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=12)
+    rows, every = MeanVariance.of_rows(x), np.arange(12)
+    off = x - x.mean()
+    alone = MeanVariance.of_clusters(off, every, 12, None)
+    alike = MeanVariance.of_clusters(np.repeat(off, 5), np.repeat(every, 5), 12, None)
+    for found in (alone, alike):
+        assert measures(found) == pytest.approx(measures(rows))
+    # Units of values and of weights are no matter.
+    codes, w = rng.integers(0, 4, 12), rng.uniform(0.5, 2.0, 12)
+    off = x - np.average(x, weights=w)
+    one = MeanVariance.of_clusters(off, codes, 4, w)
+    other = MeanVariance.of_clusters(7.0 * off, codes, 4, 3.0 * w)
+    assert measures(other)[1:] == pytest.approx(measures(one)[1:])
+    assert other.variance == pytest.approx(49.0 * one.variance)
+    # What groups have in common is no difference.
+    same = one.clusters.less(one.clusters)
+    assert not same.sums.any() and np.array_equal(same.share, one.share)
+
+
+def test_effective_rows_are_counted_as_kish_does():
+    w, tasks = np.array([2.0, 2.0, 2.0, 2.0, 1e-9]), np.array([0, 0, 1, 1, 2])
+    group = GroupRows(np.arange(5), tasks, w)
+    assert group.kish() == pytest.approx(4.0)
+    assert group.kish(by_task=True) == pytest.approx(2.0)
+    assert GroupRows(np.arange(5), tasks).kish() == 5.0
+    assert TwoGroups.of(w > 1).n_tasks == 1 and TwoGroups.of(w > 1, tasks).n_tasks == 3
+
+
 def test_shares_are_near_those_of_statistics_books():
     n = 300
     rng = np.random.default_rng(n)
@@ -82,7 +116,9 @@ def test_shares_at_the_edge():
     assert math.isnan(shares_and_ratio(some, none, groups, 0.95)[2].value)
     assert math.isnan(shares_and_ratio(none, none, groups, 0.95)[2].value)
     same = shares_and_ratio(all_, all_, groups, 0.95)
-    assert same[0].ci_low < same[0].ci_high == 1.0 and not same[2].estimable
+    assert (
+        same[0].ci_low < same[0].ci_high == pytest.approx(1.0) and not same[2].estimable
+    )
     alone = TwoGroups.of(in_a[9:])
     lost = shares_and_ratio(all_[:1], some, alone, 0.95)
     assert not any(e.estimable for e in lost)

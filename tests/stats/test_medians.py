@@ -28,6 +28,18 @@ def test_a_median_is_numpys_and_whole_weights_are_repeated_values(numbers, data)
     assert Quantiles.of(values, np.array(counts, float)).at() == repeated
 
 
+@pytest.mark.parametrize("unit", [1.0, 0.1])
+def test_quantiles_are_numpys_of_repeated_values(unit):
+    """Weights are known but for rounding."""
+    rng = np.random.default_rng(0)
+    for n in (1, 2, 7, 20):
+        values, often = rng.normal(size=n), rng.integers(1, 4, n)
+        repeated, found = np.repeat(values, often), Quantiles.of(values, unit * often)
+        for share in (0.0, 0.1, 0.25, 0.3, 0.5, 0.75, 0.9, 1.0):
+            wanted = np.quantile(repeated, share, method="averaged_inverted_cdf")
+            assert found.at(share) == pytest.approx(wanted)
+
+
 def median_gap(a, b, groups):
     return median_gaps(a, b, groups, 0.95)[2]
 

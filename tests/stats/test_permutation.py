@@ -37,6 +37,8 @@ def test_drawn_permutations_are_near_the_counted(n_a, n):
     assert "random" in how
     assert p == pytest.approx(wanted, abs=0.03)
     assert p == mann_whitney(total, twice, n_a, seed=1, most_counted=0)[0]
+    few, _ = mann_whitney(total, twice, n_a, most_counted=0, draws=19)
+    assert (20 * few) % 1 == pytest.approx(0.0) and 0.05 <= few <= 1.0
     mirrored = mann_whitney(int(twice.sum()) - total, twice, n - n_a, 1, 0)[0]
     assert p == pytest.approx(mirrored)
 

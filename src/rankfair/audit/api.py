@@ -43,7 +43,7 @@ from rankfair.input.errors import (
 )
 from rankfair.input.groups import SensitiveGroups
 from rankfair.input.scored_rows import ScoredRows, read_audited
-from rankfair.stats.estimate import Estimate, check_confidence
+from rankfair.stats.estimate import check_confidence
 from rankfair.stats.means import average, errors
 
 LAYOUTS = ("audit", "pay-transparency")
@@ -188,6 +188,7 @@ def _measured(
     """Measure every model: one sort each, then a few passes for each comparison."""
     n_pairs = sum(len(pairs_of(grouping)) for grouping in rows.groupings)
     edges, steps = _edges_of(rows), count(1)
+    given = rows.tasks, rows.weights, to.confidence
     comparisons: list[Comparison] = []
     tasks: list[TaskLine] = []
 
@@ -203,7 +204,7 @@ def _measured(
             tasks += lines
     return {
         "models": tuple(
-            _model_line(name, predicted, rows, to.confidence)
+            ModelLine(name, *errors(rows.target, predicted, *given))
             for name, predicted in rows.predicted.items()
         ),
         "sensitive_features": tuple(
@@ -221,17 +222,6 @@ def _measured(
     }
 
 
-def _model_line(
-    name: str, predicted: Floats, rows: ScoredRows, confidence: float
-) -> ModelLine:
-    """Return RMSE and mean absolute error of one model with intervals, and its R²."""
-    if rows.target is None:
-        lost = Estimate(math.nan, note="y_true was not given")
-        return ModelLine(name, lost, lost, lost)
-    given = rows.tasks, rows.weights, confidence
-    return ModelLine(name, *errors(rows.target, predicted, *given))
-
-
 def _feature_of(
     grouping: SensitiveGroups,
     rows: ScoredRows,
@@ -239,19 +229,21 @@ def _feature_of(
     min_group: int,
 ) -> SensitiveFeature:
     """Describe a sensitive feature and its groups."""
-    above: dict[str, dict[str, float]] = {name: {} for name in rows.predicted}
+    above: dict[tuple[str, str], float] = {}
     for c in comparisons:
         if c.sensitive_feature == grouping.name:
-            above[c.model][c.group] = c.share_above_median.value
-            above[c.model].setdefault(c.against, c.share_above_median_against.value)
+            above[c.model, c.group] = c.share_above_median.value
+            of_other = c.share_above_median_against.value
+            above.setdefault((c.model, c.against), of_other)
+    models = [*rows.predicted]
+    most = {m: max(above[m, it] for it in grouping.labels) for m in models}
     groups = []
     for g, label in enumerate(grouping.labels):
         here = np.flatnonzero(grouping.codes == g)
         own = None if rows.weights is None else rows.weights[here]
         target = math.nan if rows.target is None else average(rows.target[here], own)
         means = {name: average(p[here], own) for name, p in rows.predicted.items()}
-        shares = {name: found[label] for name, found in above.items()}
-        most = {m: max(f[it] for it in grouping.labels) for m, f in above.items()}
+        shares = {m: above[m, label] for m in models}
         ratios = {
             m: v / most[m] if most[m] > 0 else math.nan for m, v in shares.items()
         }
@@ -276,9 +268,8 @@ def _is_constant(grouping: SensitiveGroups, tasks: Codes | None) -> bool:
     if tasks is None:
         return False
     known, n = grouping.codes >= 0, len(grouping.labels)
-    counts = np.bincount(tasks[known] * n + grouping.codes[known])
-    cells = np.append(counts, np.zeros(-len(counts) % n)).reshape(-1, n)
-    return bool(((cells > 0).sum(axis=1) <= 1).all())
+    cells = np.flatnonzero(np.bincount(tasks[known] * n + grouping.codes[known]))
+    return not (np.diff(cells // n) == 0).any()
 
 
 def _edges_of(rows: ScoredRows, bins: int = 40) -> Floats:
@@ -303,18 +294,14 @@ def _histograms(
     name: str, grouping: SensitiveGroups, edges: Floats, rows: ScoredRows
 ) -> list[Histogram]:
     """Return the share of each group's predictions in each bin."""
-    weights, predicted = rows.weights, rows.predicted[name]
-    at, n, bins = tuple(edges.tolist()), len(grouping.labels), len(edges) - 1
-    cell = np.clip(np.searchsorted(edges, predicted, "right") - 1, 0, bins - 1)
-    known = grouping.codes >= 0
-    flat = grouping.codes[known] * bins + cell[known]
-    counts = np.bincount(flat, None if weights is None else weights[known], n * bins)
-    table = counts.reshape(n, bins)
-    table = table / table.sum(axis=1, keepdims=True)
-    return [
-        Histogram(name, grouping.name, label, at, tuple(row))
-        for label, row in zip(grouping.labels, table.tolist(), strict=True)
-    ]
+    found, at = [], tuple(edges.tolist())
+    for g, label in enumerate(grouping.labels):
+        own = grouping.codes == g
+        weights = None if rows.weights is None else rows.weights[own]
+        counts, _ = np.histogram(rows.predicted[name][own], edges, weights=weights)
+        shares = tuple((counts / counts.sum()).tolist())
+        found.append(Histogram(name, grouping.name, label, at, shares))
+    return found
 
 
 def _provenance(rows: ScoredRows, command: str | None, seed: int | None) -> Provenance:

@@ -137,13 +137,12 @@ class PairRows:
 
     def unless_few(self, found: Estimate) -> Estimate:
         """Return an estimate; without an interval if a group is too small."""
-        found, least = found.finite(), self.to.min_group
-        counts = self.groups.a.n, self.groups.b.n
-        for label, n in zip(self.pair.labels, counts, strict=True):
-            if n < least:
-                note = found.note if math.isnan(found.value) else ""
-                return Estimate(found.value, note=note or few_rows(label, n, least))
-        return found
+        found, counts = found.finite(), (self.groups.a.n, self.groups.b.n)
+        few = few_rows(self.pair.labels, counts, self.to.min_group)
+        if not few:
+            return found
+        note = found.note if math.isnan(found.value) else ""
+        return Estimate(found.value, note=note or few)
 
 
 @dataclass(frozen=True)
@@ -168,19 +167,17 @@ class ModelRows:
         return cls(name, data, to, ordered, found.exact > middle)
 
     @cached_property
-    def by_task(self) -> Ordered | None:
-        """The same rows by task, and within each task by prediction."""
-        return (
-            None if self.data.tasks is None else self.ordered.by_task(self.data.tasks)
-        )
+    def by_task(self) -> tuple[Ordered, Ordered] | None:
+        """The same rows by task, and within each task by prediction.
 
-    @cached_property
-    def fitted_by_task(self) -> Ordered | None:
-        """The same by other predictions for figures within tasks, if there are any."""
-        own = self.data.within.get(self.name)
-        if own is None or self.data.tasks is None:
+        Beside them rows by the predictions for figures within tasks, if these are
+        others.
+        """
+        tasks, own = self.data.tasks, self.data.within.get(self.name)
+        if tasks is None:
             return None
-        return Ordered.of(own).by_task(self.data.tasks)
+        ordered = self.ordered.by_task(tasks)
+        return ordered, ordered if own is None else Ordered.of(own).by_task(tasks)
 
     def compared(
         self, grouping: SensitiveGroups, on_pair: Callable[[Pair], None]
@@ -195,17 +192,11 @@ class ModelRows:
         lines: list[TaskLine] = []
         for pair in pairs_of(grouping):
             on_pair(pair)
-            rows = PairRows.of(pair, data, self.to)
-            counted = within = None
-            if self.by_task is not None:
-                ordered, in_a, counted = _within_tasks(rows, self.by_task)
-                within = counted
-                if self.fitted_by_task is not None:
-                    ordered, in_a, within = _within_tasks(rows, self.fitted_by_task)
-                if pair.other is None or n == 2:  # these lines are enough
-                    lines += _task_lines(rows, ordered, in_a, within, self.name)
-            mine = ModelPair(pair, data, self.to, rows.at, self, draws, counted, within)
-            found.append(mine.measured())
+            at = pair.rows_of(grouping.codes)
+            rows = ModelPair(pair, data, self.to, at, self, draws)
+            found.append(rows.measured())
+            if rows.in_tasks is not None and (pair.other is None or n == 2):
+                lines += rows.task_lines(rows.in_tasks[1])  # of pairs: nothing more
         return found, lines
 
 
@@ -215,13 +206,27 @@ class ModelPair(PairRows):
 
     model: ModelRows
     draws: GroupDraws
-    counted: WithinTasks | None  # pairs within tasks, by the predictions
-    within: WithinTasks | None  # the same by predictions for figures within tasks
 
     @cached_property
     def ordered(self) -> Ordered:
         """The rows by prediction."""
         return self.model.ordered.among(self.at)
+
+    @cached_property
+    def in_tasks(self) -> tuple[WithinTasks, WithinTasks] | None:
+        """The AUC of each task, by both orders of the rows."""
+        tasks, codes = self.data.tasks, self.pair.grouping.codes
+        if tasks is None or self.model.by_task is None:
+            return None
+        in_a = np.asarray(codes == self.pair.group)
+
+        def counted(by_task: Ordered) -> WithinTasks:
+            ordered = by_task.among(self.pair.rows_of(codes[by_task.order]))
+            return WithinTasks.of(ordered, tasks, in_a, self.data.weights)
+
+        first, other = self.model.by_task
+        found = counted(first)
+        return found, found if other is first else counted(other)
 
     def measured(self) -> Comparison:
         """Return all figures, with intervals if both groups have enough rows."""
@@ -237,6 +242,29 @@ class ModelPair(PairRows):
             n_against=self.groups.b.n,
             **figures,
         )
+
+    def task_lines(self, found: WithinTasks) -> list[TaskLine]:
+        """Return the AUC within every task that has rows of both groups."""
+        to = self.to
+        given = to.confidence, to.min_group, self.pair.labels, to.seed
+        estimates = task_estimates(found, *given)
+        corrected = adjusted([e.p_value for e in estimates])
+        columns = (found.tasks.tolist(), found.n_a.tolist(), found.n_b.tolist())
+        return [
+            TaskLine(
+                model=self.model.name,
+                **self.names,
+                task=self.data.task_labels[task],
+                n_group=n_a,
+                n_against=n_b,
+                auc=estimate,
+                adjusted_p=p,
+                flagged=p is not None and p <= 1.0 - to.confidence,
+            )
+            for task, n_a, n_b, estimate, p in zip(
+                *columns, estimates, corrected, strict=True
+            )
+        ]
 
 
 def _ranks(rows: ModelPair) -> dict[str, Estimate]:
@@ -267,10 +295,10 @@ def _ranks(rows: ModelPair) -> dict[str, Estimate]:
 
 def _by_task(auc: Estimate, rows: ModelPair) -> dict[str, Estimate]:
     """The AUC of pairs within tasks, and of pairs of rows from different tasks."""
-    within, counted, groups = rows.within, rows.counted, rows.groups
-    if within is None or counted is None:
+    if rows.in_tasks is None:
         lost = Estimate(math.nan, note="no tasks were given")
         return {"within_task_auc": lost, "between_task_auc": lost}
+    (counted, within), groups = rows.in_tasks, rows.groups
     inside = counted.mass_a * counted.mass_b
     pairs = groups.a.mass * groups.b.mass
     between = pairs - float(inside.sum())
@@ -321,44 +349,3 @@ FIGURES: tuple[Callable[[ModelPair], dict[str, Estimate]], ...] = (
     _distances,
     _selection,
 )
-
-
-def _within_tasks(
-    rows: PairRows, by_task: Ordered
-) -> tuple[Ordered, Bools, WithinTasks]:
-    """Count within every task: its rows by prediction, which are in A, and the AUC."""
-    codes, data = rows.pair.grouping.codes, rows.data
-    ordered = by_task.among(rows.pair.rows_of(codes[by_task.order]))
-    assert data.tasks is not None
-    in_a = np.asarray(codes[ordered.order] == rows.pair.group)
-    of_segment = data.tasks[ordered.order[ordered.segments]]
-    mass = 1.0 if data.weights is None else data.weights[ordered.order]
-    found = WithinTasks.of(ordered, of_segment, mass * in_a, mass * ~in_a)
-    return ordered, in_a, found
-
-
-def _task_lines(
-    rows: PairRows, ordered: Ordered, in_a: Bools, found: WithinTasks, model: str
-) -> list[TaskLine]:
-    """The AUC within every task that has rows of both groups."""
-    to, ranked = rows.to, None if rows.data.weights is not None else (ordered, in_a)
-    estimates = task_estimates(
-        found, to.confidence, to.min_group, rows.pair.labels, ranked, to.seed
-    )
-    corrected = adjusted([e.p_value for e in estimates])
-    columns = (found.tasks.tolist(), found.n_a.tolist(), found.n_b.tolist())
-    return [
-        TaskLine(
-            model=model,
-            **rows.names,
-            task=rows.data.task_labels[task],
-            n_group=n_a,
-            n_against=n_b,
-            auc=estimate,
-            adjusted_p=p,
-            flagged=p is not None and p <= 1.0 - to.confidence,
-        )
-        for task, n_a, n_b, estimate, p in zip(
-            *columns, estimates, corrected, strict=True
-        )
-    ]

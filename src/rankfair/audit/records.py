@@ -695,15 +695,14 @@ def estimate_columns(name: str, estimates: Sequence[Estimate]) -> dict[str, list
 
 def raises_columns(remedies: Sequence[RemedyCost]) -> dict[str, list[Any]]:
     """Return a row for each raise as columns; rows count from 1."""
-    lines = [
-        (r.sensitive_feature, r.group, r.against, r.raised, r.close_to, row + 1, amount)
-        for r in remedies
-        for row, amount in zip(r.rows, r.raises, strict=True)
-    ]
-    labels = ("sensitive_feature", "group", "against", "raised")
-    names = (*labels, "close_to", "row", "raise")
-    columns = zip(*lines, strict=True) if lines else ((),) * len(names)
-    return {name: list(values) for name, values in zip(names, columns, strict=True)}
+    names = ("sensitive_feature", "group", "against", "raised", "close_to")
+    columns: dict[str, list[Any]] = {
+        name: [getattr(each, name) for each in remedies for _ in each.rows]
+        for name in names
+    }
+    columns["row"] = [row + 1 for each in remedies for row in each.rows]
+    columns["raise"] = [amount for each in remedies for amount in each.raises]
+    return columns
 
 
 def _columns(kind: type[Any], records: Sequence[Any]) -> dict[str, list[Any]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 from unicodedata import combining, east_asian_width
 
@@ -53,16 +53,13 @@ def _headline(c: Comparison, audit: Audit) -> str:
     gap = _units_of(c, audit, c.model)
     which = f" ({c.sensitive_feature})" if len(audit.sensitive_features) > 1 else ""
     difference = _in_units(c.mean_difference) if gap is None else _relative(gap)
-    above, below = (c.group, c.against) if c.auc.value > 0.5 else (c.against, c.group)
-    share = f"in {100.0 * max(c.auc.value, 1.0 - c.auc.value):.1f} % of pairs"
-    # Whatever the label is: an adjective, a noun or a number.
-    whose = name_of(above) if above == REST else f"group {name_of(above)}"
-    pairs = f"{share} the {audit.unit} in {whose} ranks higher"
-    if _is_half(c.auc):
-        pairs = f"{name_of(above)} and {name_of(below)} rank equally high"
-    ends = f"{c.auc.ci_low:.3f} to {c.auc.ci_high:.3f}"
-    pairs += f" (AUC {c.auc.value:.3f}, {ends})."
-    several = len(audit.models) > 1
+
+    def said(above: str, share: str) -> str:
+        # Whatever the label is: an adjective, a noun or a number.
+        whose = name_of(above) if above == REST else f"group {name_of(above)}"
+        return f"in {share} the {audit.unit} in {whose} ranks higher"
+
+    pairs, several = _ranks(c, c.auc, said), len(audit.models) > 1
     model = f"In {shown(c.model)}, " if several else ""
     if not difference:
         pairs = pairs if model else pairs[0].upper() + pairs[1:]
@@ -72,9 +69,14 @@ def _headline(c: Comparison, audit: Audit) -> str:
     return f"{model}{whole}; {pairs}"
 
 
-def _is_half(auc: Estimate) -> bool:
-    """Tell whether neither group ranks higher; a ratio of counts has a last bit."""
-    return abs(auc.value - 0.5) < 1e-12
+def _ranks(c: Comparison, auc: Estimate, said: Callable[[str, str], str]) -> str:
+    """Say which group ranks higher, and in what share of pairs, with the AUC."""
+    above, below = (c.against, c.group) if auc.value < 0.5 else (c.group, c.against)
+    words = said(above, f"{100.0 * max(auc.value, 1.0 - auc.value):.1f} % of pairs")
+    if abs(auc.value - 0.5) < 1e-12:  # a ratio of counts has a last bit
+        words = f"{name_of(above)} and {name_of(below)} rank equally high"
+    ends = f", {auc.ci_low:.3f} to {auc.ci_high:.3f}" if auc.estimable else ""
+    return f"{words} (AUC {auc.value:.3f}{ends})."
 
 
 def _noun(model: str) -> str:
@@ -111,11 +113,11 @@ def _relative(gap: UnitsGap) -> str:
     if not share.estimable:
         return f"{percent}) {side}"
     near, far = sorted((share.ci_low, share.ci_high), key=abs)
-    start = f"{100.0 * abs(near):.1f} % "
+    start, end = f"{100.0 * abs(near):.1f} %", f"{100.0 * abs(far):.1f} %"
     if near * far < 0.0:  # the other way round
-        start += "above " if side == "below" else "below "
-        return f"{percent}; {start}to {100.0 * abs(far):.1f} % {side}) {side}"
-    return f"{percent}; {start}to {100.0 * abs(far):.1f} %) {side}"
+        start += " above" if side == "below" else " below"
+        end += f" {side}"
+    return f"{percent}; {start} to {end}) {side}"
 
 
 def _in_units(gap: Estimate) -> str:
@@ -141,16 +143,11 @@ def _within(c: Comparison) -> str:
     within = c.within_task_auc
     if math.isnan(within.value):
         return ""
-    share = 100.0 * max(within.value, 1.0 - within.value)
-    above, below = c.group, c.against
-    if within.value < 0.5:
-        above, below = below, above
-    said = f"{name_of(above)} ranks higher in {share:.1f} % of pairs"
-    if _is_half(within):
-        said = f"{name_of(above)} and {name_of(below)} rank equally high"
-    ends = f"{within.ci_low:.3f} to {within.ci_high:.3f}"
-    interval = f", {ends}" if within.estimable else ""
-    return f"Within tasks {said} (AUC {within.value:.3f}{interval})."
+
+    def said(above: str, share: str) -> str:
+        return f"{name_of(above)} ranks higher in {share}"
+
+    return f"Within tasks {_ranks(c, within, said)}"
 
 
 def _target(c: Comparison, audit: Audit) -> str:
@@ -205,8 +202,7 @@ def not_judged(audit: Audit) -> str:
 
 def audit_table(audit: Audit) -> str:
     """Return title, verdict and a line for each comparison."""
-    heads, columns = zip(*comparison_columns(audit), strict=True)
-    lines = table_lines(heads, [*zip(*columns, strict=True)])
+    lines = table_lines(comparison_columns(audit))
     return "\n".join([audit.title, audit.verdict, "", *lines])
 
 
@@ -273,28 +269,26 @@ def interval(value: Estimate, form: str = ".3f") -> str:
     return (" to " if min(ends) < 0.0 else "–").join(format(e, form) for e in ends)
 
 
-def table_lines(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+def table_lines(columns: Iterable[tuple[str, Iterable[str]]]) -> list[str]:
     """Return the lines of a table: names, a rule, rows; empty columns are left out.
 
     Examples
     --------
-    >>> rows = [("a", "5", ""), ("b", "12", "")]
-    >>> print(*table_lines(("name", "n", "note"), rows), sep="\\n")
+    >>> columns = [("name", "ab"), ("n", ["5", "12"]), ("note", ["", ""])]
+    >>> print(*table_lines(columns), sep="\\n")
     name   n
     ────────
     a      5
     b     12
     """
-    cells = [[clipped(cell, 2 * WIDEST) for cell in row] for row in rows]
-    kept = [
-        j for j in range(len(head)) if any(row[j] not in ("", "-") for row in cells)
-    ]
-    padded = []
-    for i, j in enumerate(kept):
-        column = [head[j], *(row[j] for row in cells)]
-        width = max(map(_width, column))
-        right = i > 0 and all(FIGURE.fullmatch(cell) for cell in column[1:])
-        padded.append([_pad(cell, width, right) for cell in column])
+    padded: list[list[str]] = []
+    for head, cells in columns:
+        column = [clipped(cell, 2 * WIDEST) for cell in cells]
+        if all(cell in ("", "-") for cell in column):
+            continue
+        width = max(map(_width, (head, *column)))
+        right = bool(padded) and all(map(FIGURE.fullmatch, column))
+        padded.append([_pad(cell, width, right) for cell in (head, *column)])
     lines = ["  ".join(row).rstrip() for row in zip(*padded, strict=True)]
     return [lines[0], "─" * max(map(_width, lines)), *lines[1:]]
 

@@ -20,7 +20,7 @@ from rankfair.audit.records import (
 from rankfair.input.arrays import Floats
 from rankfair.input.groups import SensitiveGroups
 from rankfair.input.scored_rows import ScoredRows
-from rankfair.stats.auc import auc_estimate
+from rankfair.stats.auc import auc_of_rows
 from rankfair.stats.estimate import Estimate
 from rankfair.stats.explained import (
     GapRegression,
@@ -30,7 +30,6 @@ from rankfair.stats.explained import (
 )
 from rankfair.stats.means import average, mean_gap, relative_gap
 from rankfair.stats.medians import median_gaps
-from rankfair.stats.ordered import Ordered, placements
 from rankfair.stats.propensity import by_quantiles, log_odds
 from rankfair.stats.within_tasks import WithinTasks, pooled
 
@@ -60,11 +59,13 @@ def in_units(
         for mine in _referenced(rows, to):
             units += _units_gaps(of, values, mine)
             a, b = mine.groups.a.n, mine.groups.b.n
-            if min(a, b) < max(to.min_group, 2):
+            if not goals or min(a, b) < max(to.min_group, 2):
                 continue
+            left = _regression(values, mine)
             if rows.controls is not None:
-                parts.append(_gap_parts(of, values, mine))
-            remedies += _remedies(of, values, mine, sorted(goals))
+                parts.append(_gap_parts(of, left, mine))
+            if left.mean_against > 0.0:  # else a share of it has no meaning
+                remedies += [_remedy(of, left, mine, goal) for goal in sorted(goals)]
     if layout == "pay-transparency":
         of, values = next(iter(measured.items()))
         bands = [_pay_bands(of, values, each, rows) for each in rows.groupings]
@@ -98,10 +99,8 @@ def _units_gaps(of: str, values: Floats, rows: PairRows) -> list[UnitsGap]:
     n_pairs = max(len(rows.pair.grouping.labels) - 1, 1)
     most = min(MOST_TASKS, MOST_TASK_GAPS // n_pairs)
     alone = replace(rows.data, tasks=None)  # rows of one task are independent
-    of_group, sizes = np.bincount(tasks[rows.in_a], minlength=n), np.bincount(tasks)
-    both = np.flatnonzero(
-        (of_group[: len(sizes)] > 0) & (of_group[: len(sizes)] < sizes)
-    )
+    of_group, sizes = (np.bincount(t, minlength=n) for t in (tasks[rows.in_a], tasks))
+    both = np.flatnonzero((of_group > 0) & (of_group < sizes))
     largest = np.sort(both[np.argsort(-sizes[both], kind="stable")[:most]])
     places, ends = rows.at[np.argsort(tasks, kind="stable")], np.cumsum(sizes)
     for task in largest.tolist():
@@ -140,29 +139,28 @@ def _units_gap(
 
 def _regression(values: Floats, rows: PairRows) -> GapRegression:
     """The regression on the controls of these rows, if there are any."""
-    X = rows.own(rows.data.controls)
-    X = np.zeros((len(rows.at), 0)) if X is None else X
-    return GapRegression.of(values, rows.in_a, rows.mass, X, rows.data.control_names)
+    X, y = rows.own(rows.data.controls), rows.own(values)
+    X = np.zeros((len(y), 0)) if X is None else X
+    return GapRegression.of(y, rows.in_a, rows.mass, X, rows.data.control_names)
 
 
-def _gap_parts(of: str, values: Floats, rows: PairRows) -> GapParts:
+def _gap_parts(of: str, left: GapRegression, rows: PairRows) -> GapParts:
     """Split the mean gap of a pair by what the controls say."""
-    y, confidence = rows.own(values), rows.to.confidence
-    left = _regression(y, rows)
+    y, confidence = left.values, rows.to.confidence
     found = explained_gap(left, rows.groups, confidence)
     log = Estimate(math.nan, note="not all values are above 0")
     if y.min() > 0.0:
         logs = explained_gap(replace(left, values=np.log(y)), rows.groups, confidence)
         log = kennedy(logs.unexplained, confidence)
-    placed = placements(left.residuals, rows.in_a, rows.weights)
+    given = rows.in_a, rows.own(rows.data.tasks), rows.weights, confidence
     return GapParts(
         of=of,
         **rows.names,
         controls=tuple(dict.fromkeys(rows.data.control_names)),
-        mean_against=average(y[~rows.in_a], rows.mass[~rows.in_a]),
+        mean_against=left.mean_against,
         **vars(found),
         unexplained_log=log,
-        residual_auc=auc_estimate(*placed, rows.groups, confidence),
+        residual_auc=auc_of_rows(left.residuals, *given),
         stratified_auc=_within_strata(y, rows),
     )
 
@@ -171,10 +169,7 @@ def _within_strata(values: Floats, rows: PairRows) -> Estimate:
     """The AUC within strata of the propensity score, van Elteren's weights."""
     score = log_odds(rows.own(rows.data.controls), rows.in_a, rows.weights)
     strata = by_quantiles(score, N_STRATA, rows.weights)
-    ordered = Ordered.of(values).by_task(strata)
-    mass, in_a = rows.mass[ordered.order], rows.in_a[ordered.order]
-    codes = strata[ordered.order[ordered.segments]]
-    found = WithinTasks.of(ordered, codes, mass * in_a, mass * ~in_a)
+    found = WithinTasks.of_rows(values, strata, rows.in_a, rows.weights)
     auc = pooled(found, rows.to.confidence)
     if rows.groups.needed:
         return Estimate(auc.value, note="tasks are clusters: no interval within strata")
@@ -185,49 +180,35 @@ def _within_strata(values: Floats, rows: PairRows) -> Estimate:
     return replace(auc, method=method, note=note)
 
 
-def _remedies(
-    of: str, values: Floats, rows: PairRows, goals: list[float]
-) -> list[RemedyCost]:
-    """The least raises that bring the unexplained gap to each share of B's mean.
-
-    Where that mean is not above 0, a share of it has no meaning.
-    """
-    y, mass, data = rows.own(values), rows.mass, rows.data
-    mean, found = average(y[~rows.in_a], mass[~rows.in_a]), []
-    if not (goals and mean > 0.0):
-        return []
-    left = _regression(y, rows)
-    lower = rows.names["group" if left.unexplained < 0.0 else "against"]
-    for goal in goals:
-        remedy = least_raises(left, goal * mean)
-        raised = np.flatnonzero(remedy.raises > 0.0)
-        cost = remedy.raises[raised] * mass[raised] * data.unit
-        by_task: tuple[TaskRaises, ...] = ()
-        if data.tasks is not None:
-            tasks = rows.own(data.tasks)[raised]
-            counts, sums = np.bincount(tasks), np.bincount(tasks, cost)
-            by_task = tuple(
-                TaskRaises(data.task_labels[t], int(counts[t]), float(sums[t]))
-                for t in np.flatnonzero(counts).tolist()
-            )
-        total, places = float(cost.sum()), rows.own(data.places)[raised]
-        found.append(
-            RemedyCost(
-                of=of,
-                **rows.names,
-                close_to=goal,
-                left=remedy.unexplained / mean,
-                raised=lower,
-                n_raised=len(raised),
-                total=total,
-                share=total / float(data.unit * mass @ y),
-                largest=float(remedy.raises.max(initial=0.0)),
-                by_task=by_task,
-                rows=tuple(places.tolist()),
-                raises=tuple(remedy.raises[raised].tolist()),
-            )
+def _remedy(of: str, left: GapRegression, rows: PairRows, goal: float) -> RemedyCost:
+    """The least raises that bring the unexplained gap to a share of B's mean."""
+    data, mean = rows.data, left.mean_against
+    remedy = least_raises(left, goal * mean)
+    raised = np.flatnonzero(remedy.raises > 0.0)
+    cost = remedy.raises[raised] * rows.mass[raised] * data.unit
+    by_task: tuple[TaskRaises, ...] = ()
+    if data.tasks is not None:
+        tasks = rows.own(data.tasks)[raised]
+        counts, sums = np.bincount(tasks), np.bincount(tasks, cost)
+        by_task = tuple(
+            TaskRaises(data.task_labels[t], int(counts[t]), float(sums[t]))
+            for t in np.flatnonzero(counts).tolist()
         )
-    return found
+    total = float(cost.sum())
+    return RemedyCost(
+        of=of,
+        **rows.names,
+        close_to=goal,
+        left=remedy.unexplained / mean,
+        raised=rows.names["group" if left.unexplained < 0.0 else "against"],
+        n_raised=len(raised),
+        total=total,
+        share=total / float(data.unit * rows.mass @ left.values),
+        largest=float(remedy.raises.max(initial=0.0)),
+        by_task=by_task,
+        rows=tuple(rows.own(data.places)[raised].tolist()),
+        raises=tuple(remedy.raises[raised].tolist()),
+    )
 
 
 def _pay_bands(
@@ -245,9 +226,9 @@ def _pay_bands(
         low, high = float(own[here].min()), float(own[here].max())
         shares = dict(zip(labels, share, strict=True))
         bands.append(QuartileBand(low, high, int(here.sum()), shares))
-    if pay is None:
-        return PayBands(of, grouping.name, tuple(bands), {})
-    paid = np.bincount(codes, weight * (pay[known] > 0.0), len(labels))
-    receiving = (paid / grouping.sizes(mass)).tolist()
-    receives = dict(zip(labels, receiving, strict=True))
+    receives: dict[str, float] = {}
+    if pay is not None:
+        paid = np.bincount(codes, weight * (pay[known] > 0.0), len(labels))
+        share = (paid / grouping.sizes(mass)).tolist()
+        receives = dict(zip(labels, share, strict=True))
     return PayBands(of, grouping.name, tuple(bands), receives)

@@ -25,9 +25,9 @@ from rankfair.cli.data import audit_table, groups_of, many_groups, with_predicti
 from rankfair.cli.errors import echo
 from rankfair.cli.options import AuditCommand
 from rankfair.cli.screen import Answer, OnStep, column_of, say, show_table, table_of
-from rankfair.files.columns import Roles, column_or_none
+from rankfair.files.columns import Roles, column_or_none, looks_like_identifier
 from rankfair.files.read import load
-from rankfair.files.table import Table, refuse_gaps
+from rankfair.files.table import Table
 from rankfair.files.write import write_table
 from rankfair.input.errors import Argument, InputError, clipped, counted, listed
 from rankfair.stats.estimate import Estimate
@@ -89,11 +89,10 @@ def audit_files(asked: AuditCommand, on_step: OnStep) -> Audited:
     roles = replace(roles, features=read)
     on_step("reading", 1, 2)  # how many comparisons follow is not known yet
     if asked.model is None:
-        table = load(asked.files, roles, asked.reading(), only_used=True)
+        table = load(asked.files, roles, asked.reading(), only_used=not asked.raises)
     else:
         table, roles, reference = _predicted(asked, roles, asked.model)
         asked = replace(asked, reference=asked.reference or reference or None)
-    refuse_gaps(table, (*more, *roles.numbers, *roles.tasks))
     groups = groups_of(table, roles, asked.bins)
     found = audit_table(
         table,
@@ -107,21 +106,27 @@ def audit_files(asked: AuditCommand, on_step: OnStep) -> Audited:
         **{name: getattr(asked, name) for name in SETTINGS},
     )
     if asked.raises is not None:
-        rows = Table(_raises(found, table.lines), dialect=table.dialect)
-        write_table(rows, asked.raises)
+        write_table(_raises(found, table, roles), asked.raises)
     written = tuple(filter(None, [asked.raises]))
     notes = (*table.notes, *many_groups(groups.values(), roles))
     return Audited(audit=found, notes=notes, dialect=table.dialect, written=written)
 
 
-def _raises(found: Audit, lines: Any) -> dict[str, Any]:
-    """Return a row for each raise of the smallest cost, with its line in the file."""
+def _raises(found: Audit, table: Table, roles: Roles) -> Table:
+    """Return a row for each raise of the smallest cost, with its line in the file.
+
+    Identifiers that the file has stand in front.
+    """
     least = max((r.close_to for r in found.remedies), default=0.0)
     columns = raises_columns([r for r in found.remedies if r.close_to == least])
-    named = {name: column_of(values) for name, values in columns.items()}
-    if lines is not None:
-        named["line"] = lines[np.array(columns["row"], np.intp) - 1]
-    return named
+    rows = np.array(columns["row"], np.intp) - 1
+    unused = (name for name in table.names if name not in roles.named)
+    codes = [name for name in unused if looks_like_identifier(table[name])]
+    named = {name: table[name][rows] for name in codes}
+    named |= {name: column_of(values) for name, values in columns.items()}
+    if table.lines is not None:
+        named["line"] = table.lines[rows]
+    return Table(named, dialect=table.dialect)
 
 
 def _predicted(
@@ -132,7 +137,7 @@ def _predicted(
     Beside them roles, with the tasks of the model unless others are named, and the
     groups that others were compared with when it was fitted.
     """
-    from rankfair.files.codec import fits
+    from rankfair.files.archive import fits
     from rankfair.files.encoding import ModelColumns  # it imports all estimators
     from rankfair.files.model_files import describe_model
 

@@ -23,7 +23,7 @@ from rankfair.files.columns import (
     without_identifiers,
 )
 from rankfair.files.read import load
-from rankfair.files.table import Table, refuse_gaps
+from rankfair.files.table import Table
 from rankfair.input.arrays import Floats
 from rankfair.input.errors import counted, shown
 from rankfair.input.folds import Folds, make_folds, out_of_fold, take_rows
@@ -243,7 +243,6 @@ def read_data(asked: Any) -> FitData:
     roles, reading = asked.roles(), asked.reading()
     table = load(asked.files, roles, reading)
     table, roles = without_identifiers(table, roles, reading.numbers)
-    refuse_gaps(table, (*roles.numbers, *roles.tasks))
     design = ModelColumns.learn(table, roles, asked.max_categories)
     X, _ = design.draw(table)
     y = np.asarray(table[str(roles.target)], np.float64)

@@ -9,7 +9,7 @@ from typing import Any
 
 from rankfair.audit.records import Audit, Comparison
 from rankfair.audit.summary import interval, number
-from rankfair.files.codec import fits
+from rankfair.files.archive import fits
 from rankfair.input.errors import counted, printable
 from rankfair.stats.estimate import Estimate
 

@@ -170,8 +170,7 @@ def show_table(*columns: tuple[str, Iterable[str]], strong: Sequence[int] = ()) 
     """Print columns with their names, some rows in bold where a terminal can."""
     # The rest of the world asks for plain text by this name: no-color.org.
     plain = "NO_COLOR" in os.environ
-    rows = [*zip(*(column for _, column in columns), strict=True)]
-    for i, line in enumerate(table_lines([head for head, _ in columns], rows)):
+    for i, line in enumerate(table_lines(columns)):
         echo(line, bold=i - 2 in strong and not plain)
 
 

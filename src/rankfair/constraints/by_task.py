@@ -30,7 +30,7 @@ class ByTask:
     >>> from rankfair.constraints import Rank
     >>> from rankfair.core.problem import Groups
     >>> groups = Groups(np.array([True, False, True, False, False]))
-    >>> two = Segments.of(np.array([2, 3]), groups)
+    >>> two = Segments(np.array([2, 3]), groups)
     >>> every = in_every_task(Rank(0.0), two, np.zeros(5))
     >>> every.values(np.array([1.0, 2.0, 2.0, 1.0, 3.0])).tolist()
     [0, 2]

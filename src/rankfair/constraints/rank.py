@@ -14,9 +14,8 @@ from rankfair.core.problem import Groups
 from rankfair.core.ranks import (
     Grid,
     binned_twice_u,
+    half_pairs,
     smooth_density,
-    split,
-    twice_u,
     twice_u_between,
 )
 
@@ -62,8 +61,9 @@ class Rank(Constraint):
         """``2U``, an integer where the weights are whole."""
         if groups.weights is None:
             return twice_u_between(m, groups.in_a)
-        a, b = split(m, groups.in_a)
-        return twice_u(a, b, *split(groups.weights, groups.in_a))
+        a, b = groups.weights * groups.in_a, groups.weights * ~groups.in_a
+        total: int | float = (a @ half_pairs(m)(b)).item()
+        return total
 
     def values(
         self, m: Floats, several: Sequence[Groups], unit: float = 1.0
@@ -81,18 +81,12 @@ class Rank(Constraint):
         """
         if len(several) == 1:
             return [self.value(m, several[0])]
-        order = np.argsort(m)
-        ordered = m[order]
-        first = np.flatnonzero(np.append(True, ordered[1:] != ordered[:-1]))
-        last = np.append(first[1:], len(m))
-        ones, wins, found = np.ones(len(m), np.int64), {}, []
+        won, wins, found = half_pairs(m), {}, []
+        ones = np.ones(len(m), np.int64)
         for groups in several:
             w = ones if groups.weights is None else groups.weights
             if id(w) not in wins:
-                below = np.append(0, np.cumsum(w[order]))
-                wins[id(w)] = np.empty(len(m), below.dtype)
-                wins[id(w)][order] = np.repeat(below[first] + below[last], last - first)
-                wins[id(w)] *= w
+                wins[id(w)] = w * won(w)
             total = wins[id(w)][groups.index_a].sum().item()
             found.append(total - groups.total_a**2)
         return found
@@ -115,8 +109,7 @@ class Rank(Constraint):
             w = groups.weights
             if id(w) not in binned:
                 t, rate = drawn_in(m, w)
-                low, high = float(t.min()), float(t.max())
-                grid = Grid.between(low, high, _bins((high - low) / width), width)
+                grid = Grid.around(t, _bins(float(np.ptp(t)) / width), width)
                 cells = grid.index(t)
                 binned[id(w)] = rate, grid, cells, np.bincount(cells, w, grid.bins)
             rate, grid, cells, every = binned[id(w)]

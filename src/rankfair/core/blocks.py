@@ -487,17 +487,12 @@ def rounded(m: Floats, resolution: float) -> Floats:
     if not resolution:
         return m
     out = np.empty_like(m)
-    for start in range(0, len(m), CHUNK):
-        block = m[start : start + CHUNK]
+    for rows in blocks_of(len(m)):
         with np.errstate(over="ignore"):
-            whole = block / resolution
-        np.rint(whole, out=whole)
+            whole = np.rint(m[rows] / resolution)
         whole *= resolution
         whole += 0.0  # there is one zero, and its sign is plus
-        fine = np.isfinite(whole)
-        out[start : start + CHUNK] = (
-            whole if fine.all() else np.where(fine, whole, block)
-        )
+        out[rows] = np.where(np.isfinite(whole), whole, m[rows])
     return out
 
 
@@ -518,18 +513,14 @@ def linear_predict(
     [12.0, 3.0]
     """
     n_rows, n = X.shape
-    out, step = np.empty(n_rows), 4 * PIECE // max(n, 1) + 1
+    out = np.empty(n_rows)
 
-    def fill(some: slice) -> None:
-        terms = np.empty((step, n))  # the same memory for every block
-        for start in range(some.start, min(some.stop, n_rows), step):
-            rows = slice(start, start + step)
-            code, block = codes[rows], np.ascontiguousarray(dense_rows(X, rows))
-            own = np.take(coef, code, axis=0, out=terms[: len(code)], mode="clip")
-            # einsum sums each row by itself, in an order that only the columns decide.
-            total = np.einsum("ij,ij->i", block, own)
-            total += intercept[code]
-            out[rows] = rounded(total, resolution)
+    def fill(rows: slice) -> None:
+        code, block = codes[rows], np.ascontiguousarray(dense_rows(X, rows))
+        # einsum sums each row by itself, in an order that only the columns decide.
+        total = np.einsum("ij,ij->i", block, coef.take(code, axis=0))
+        total += intercept[code]
+        out[rows] = rounded(total, resolution)
 
-    each(fill, blocks_of(n_rows, 8 * step), n_rows)
+    each(fill, blocks_of(n_rows, 4 * PIECE // max(n, 1) + 1), n_rows)
     return out

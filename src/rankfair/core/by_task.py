@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -21,41 +21,34 @@ Array = NDArray[Any]
 class Segments:
     """Rows sorted by task, tasks by size, with the group and weight of each row.
 
+    Every task has a row.
+
     Examples
     --------
     >>> import numpy as np
     >>> in_a = np.array([True, False, True, True, False])
-    >>> two = Segments.of(np.array([2, 3]), Groups(in_a))
+    >>> two = Segments(np.array([2, 3]), Groups(in_a))
     >>> two.twice_u(np.array([1.0, 0.0, 5.0, 3.0, 5.0])).tolist()
     [2, 1]
     """
 
-    batches: tuple[Batch, ...]
-    sizes: Ints  # (k,)
+    sizes: Ints  # (k,), ascending
     groups: Groups
-    starts: Ints = field(repr=False)  # (k,), the first row of each task
-    filled: NDArray[np.bool_] = field(repr=False)  # (k,), whether there is a row
 
-    @classmethod
-    def of(cls, sizes: Ints, groups: Groups) -> Segments:
-        """The segments of these ascending sizes."""
-        batches = tuple(batches_of(sizes))
-        return cls(batches, sizes, groups, np.cumsum(sizes) - sizes, sizes > 0)
+    @cached_property
+    def starts(self) -> Ints:
+        """The first row of each task: (k,)."""
+        return np.cumsum(self.sizes) - self.sizes
 
     def total(self, values: Array) -> Array:
         """The sum of the values of each task: (k,), whole numbers if they are."""
         kind = np.result_type(values, np.int64)
-        if len(self.heads) == len(self.sizes):
-            return np.add.reduceat(values, self.heads, dtype=kind)
-        out = np.zeros(len(self.sizes), kind)
-        if len(self.heads):
-            out[self.filled] = np.add.reduceat(values, self.heads, dtype=kind)
-        return out
+        return np.add.reduceat(values, self.starts, dtype=kind)
 
     @cached_property
-    def heads(self) -> Ints:
-        """The first rows of the tasks that have any."""
-        return self.starts[self.filled]
+    def batches(self) -> tuple[Batch, ...]:
+        """Tasks of one size, side by side."""
+        return tuple(batches_of(self.sizes))
 
     def each_row(self, of_tasks: Array) -> Array:
         """The number of its task for each row: (k,) to (N,)."""
@@ -76,15 +69,11 @@ class Segments:
     @cached_property
     def total_a(self) -> Array:
         """How many rows, or how much weight, group A has in each task."""
-        if self.groups.weights is None:
-            return self.total(self.groups.in_a)
         return self.total(self.weights * self.groups.in_a)
 
     @cached_property
     def total_b(self) -> Array:
         """How many rows, or how much weight, group B has in each task."""
-        if self.groups.weights is None:
-            return self.sizes - self.total_a
         return self.total(self.weights * ~self.groups.in_a)
 
     @cached_property
@@ -111,10 +100,9 @@ class Segments:
 
         def fill(batches: Sequence[Batch]) -> None:
             for rows, places, size in batches:
-                if size:
-                    index = np.argsort(m[rows].reshape(-1, size), axis=1)
-                    index += self.starts[places][:, None]
-                    out[rows] = index.ravel()
+                index = np.argsort(m[rows].reshape(-1, size), axis=1)
+                index += self.starts[places][:, None]
+                out[rows] = index.ravel()
 
         share_out(fill, self.batches)
         return out
@@ -123,7 +111,7 @@ class Segments:
         """Some of the tasks, in ascending order, and which rows are theirs."""
         sizes = self.sizes[places]
         rows = runs(self.starts[places], sizes)
-        return Segments.of(sizes, self.groups.take(rows)), rows
+        return Segments(sizes, self.groups.take(rows)), rows
 
     def twice_u(self, m: Floats) -> Array:
         """2U of A over B in every task: (k,), integers where weights are whole.
@@ -133,19 +121,13 @@ class Segments:
         """
         order = self.order(m)
         above, w, v = self.groups.in_a[order], self.weights[order], m[order]
-        new = np.append(True, v[1:] != v[:-1])[: len(v)]
-        new[self.heads] = True
+        new = np.append(True, v[1:] != v[:-1])
+        new[self.starts] = True
         a, b, firsts = w * above, w * ~above, np.flatnonzero(new)
         if len(firsts) < len(m):
             a, b = np.add.reduceat(a, firsts), np.add.reduceat(b, firsts)
-        runs_of = self.total(new)
-        within = Segments(
-            (), runs_of, self.groups, np.cumsum(runs_of) - runs_of, self.filled
-        )
-        before = np.cumsum(b) - b
-        first = np.zeros(len(self.sizes), before.dtype)
-        first[self.filled] = before[within.heads]
-        before -= within.each_row(first)
+        within, before = Segments(self.total(new), self.groups), np.cumsum(b) - b
+        before -= within.each_row(before[within.starts])
         return within.total(a * (2 * before + b))
 
     def means(self, m: Floats) -> Floats:

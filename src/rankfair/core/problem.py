@@ -244,8 +244,8 @@ class Problem(Engine):
 
     def moments(self, target: Floats) -> Floats:
         """``Xᵀ S t`` of every task and the weighted sum of ``t``: (k, n + 1)."""
-        ((cross, total, _),) = self._of([target])
-        return np.column_stack((cross * (self.scale * self.varies), total))
+        found: Floats = self.sums([target])[0][:, :, 1]
+        return found
 
     def _of(self, targets: Sequence[Floats]) -> list[tuple[Floats, Floats, Floats]]:
         """``Zᵀ S t``, the sum and the sum of squares of each target in each task."""
@@ -352,10 +352,8 @@ def _in_units(weights: Floats | None) -> tuple[Floats | None, float]:
     """
     if weights is None:
         return None, 1.0
-    power = int(np.frexp(weights.max())[1])
-    if abs(power) <= 30:
-        return weights, 1.0
-    return np.ldexp(weights, -power), float(np.ldexp(1.0, power))
+    unit = power_of_two(float(weights.max()))
+    return (weights, 1.0) if 2.0**-30 <= unit <= 2.0**30 else (weights / unit, unit)
 
 
 def scale_of(
@@ -422,10 +420,7 @@ def _standard(
     rest = float(np.average(scaled, weights=weights))  # as the first is rounded
     scaled -= rest
     mean += rest
-    own = scaled if weights is None else scaled * weights
-    spread = float(
-        np.sqrt(own @ scaled / (len(y) if weights is None else weights.sum()))
-    )
+    spread = float(np.sqrt(np.average(scaled * scaled, weights=weights)))
     if not spread > CONSTANT * abs(mean):
         spread = 1.0
     scaled /= spread

@@ -8,7 +8,7 @@ weights are whole numbers; an AUC is made only where a number is shown.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -25,20 +25,8 @@ MANY = 1 << 16  # values that are sorted faster by their places in 31 bits
 
 
 def split(values: Array, in_a: NDArray[np.bool_]) -> tuple[Array, Array]:
-    """New arrays of the values in A and of the others, made without an index of all."""
-    if len(values) <= PIECE:
-        return values[np.flatnonzero(in_a)], values[np.flatnonzero(~in_a)]
-    n_a = int(np.count_nonzero(in_a))
-    a, b = np.empty(n_a, values.dtype), np.empty(len(values) - n_a, values.dtype)
-    end_a = end_b = 0
-    for rows in blocks_of(len(values)):
-        block, mask = values[rows], in_a[rows]
-        # Positions are gathered several times faster than a mask selects.
-        at_a, at_b = np.flatnonzero(mask), np.flatnonzero(~mask)
-        a[end_a : end_a + len(at_a)] = block[at_a]
-        b[end_b : end_b + len(at_b)] = block[at_b]
-        end_a, end_b = end_a + len(at_a), end_b + len(at_b)
-    return a, b
+    """The values in A, and the others: positions are faster than a mask."""
+    return values[np.flatnonzero(in_a)], values[np.flatnonzero(~in_a)]
 
 
 def whole_if_so(
@@ -79,13 +67,29 @@ def twice_u(
         return twice_u_sorted(np.sort(a), np.sort(b))
     weight_a = np.ones(len(a), np.int64) if weight_a is None else weight_a
     weight_b = np.ones(len(b), np.int64) if weight_b is None else weight_b
-    order = np.argsort(b)
-    below = np.concatenate(([0], np.cumsum(weight_b[order])))
-    sorted_b = b[order]
-    strictly = below[np.searchsorted(sorted_b, a, "left")]
-    weakly = below[np.searchsorted(sorted_b, a, "right")]
-    total = weight_a @ (strictly + weakly)
-    return int(total) if isinstance(total, np.integer) else float(total)
+    w = np.concatenate((np.zeros(len(a), weight_b.dtype), weight_b))
+    won = half_pairs(np.concatenate((a, b)))(w)[: len(a)]
+    total: int | float = (weight_a @ won).item()
+    return total
+
+
+def half_pairs(values: Floats) -> Callable[[Array], Array]:
+    """What each value wins of rows of any weights: 2 of smaller ones, 1 of equal ones.
+
+    One sort serves all weights.
+    """
+    order = np.argsort(values)
+    ordered = values[order]
+    first = np.flatnonzero(np.append(True, ordered[1:] != ordered[:-1])[: len(values)])
+    last = np.append(first[1:], len(values))
+
+    def won(weights: Array) -> Array:
+        below = np.append(0, np.cumsum(weights[order]))
+        out = np.empty(len(values), below.dtype)
+        out[order] = np.repeat(below[first] + below[last], last - first)
+        return out
+
+    return won
 
 
 def twice_u_between(values: Floats, in_a: NDArray[np.bool_]) -> int:
@@ -204,27 +208,24 @@ class Duels:
         """Count every two groups; rows of code −1 take no part."""
         of = [codes == g for g in range(n_groups)]
         if n_groups == 2 and weights is None and (of[0] | of[1]).all():
-            a, b = (int(np.count_nonzero(own)) for own in of)
-            wins = twice_u_between(values, of[0])
-            return cls(np.array([[0, wins], [2 * a * b - wins, 0]]), np.array([a, b]))
-        sides, w = [values[own] for own in of], None
+            a, b = (int(np.count_nonzero(rows)) for rows in of)
+            own = twice_u_between(values, of[0])
+            return cls(np.array([[0, own], [2 * a * b - own, 0]]), np.array([a, b]))
         if weights is None:
-            sides = [np.sort(side) for side in sides]
+            sides = [np.sort(values[rows]) for rows in of]
+            totals = np.array([len(side) for side in sides])
+            wins = [
+                [twice_u_sorted(a, b) for a in sides[:g]] for g, b in enumerate(sides)
+            ]
         else:
-            order = [np.argsort(side, kind="stable") for side in sides]
-            sides = [side[at] for side, at in zip(sides, order, strict=True)]
-            w = [weights[own][at] for own, at in zip(of, order, strict=True)]
-        sizes = [len(side) for side in sides] if w is None else [x.sum() for x in w]
-        totals = np.array(sizes)
+            won, w = half_pairs(values), [weights * rows for rows in of]
+            totals = np.array([it.sum() for it in w])
+            wins = [[a @ of_b for a in w[:g]] for g, of_b in enumerate(map(won, w))]
         twice = 2 * np.outer(totals, totals)
-        for g in range(n_groups):
-            twice[g, g] = 0
-            for h in range(g):
-                if w is None:
-                    twice[g, h] = twice_u_sorted(sides[g], sides[h])
-                else:
-                    twice[g, h] = twice_u(sides[g], sides[h], w[g], w[h])
-                twice[h, g] -= twice[g, h]
+        np.fill_diagonal(twice, 0)
+        for g in range(1, n_groups):
+            twice[:g, g] = wins[g]
+            twice[g, :g] -= wins[g]
         return cls(twice, totals)
 
     def of_pairs(self) -> Floats:
@@ -337,12 +338,7 @@ class Grid(Bins):
     @classmethod
     def around(cls, values: Floats, bins: int, margin: float = 0.0) -> Grid:
         """The grid that just holds ``values`` and ``margin`` on both sides."""
-        return cls.between(float(values.min()), float(values.max()), bins, margin)
-
-    @classmethod
-    def between(cls, low: float, high: float, bins: int, margin: float = 0.0) -> Grid:
-        """The grid from ``low`` to ``high`` and ``margin`` on both sides."""
-        low, high = low - margin, high + margin
+        low, high = float(values.min()) - margin, float(values.max()) + margin
         width = (high - low) / bins
         return cls(low, width if width > 1e-300 else 1.0, bins)
 

@@ -135,7 +135,8 @@ def find_files(
     base_url: str = UCI,
 ) -> list[Path]:
     """Return the checked paths of `files`, after fetching missing ones if allowed."""
-    home = _data_home(data_home) / folder
+    chosen = data_home or os.environ.get("RANKFAIR_DATA") or _cache_folder()
+    home = Path(chosen).expanduser() / folder
     missing = [file for file in files if not (home / file.name).is_file()]
     if missing and not download:
         names = " and ".join(file.name for file in missing)
@@ -161,25 +162,19 @@ def _check(content: bytes, file: DataFile, home: Path, origin: object) -> bytes:
     return content
 
 
-def _data_home(data_home: str | os.PathLike[str] | None) -> Path:
-    chosen = data_home or os.environ.get("RANKFAIR_DATA") or _cache_folder()
-    return Path(chosen).expanduser()
-
-
 def _cache_folder() -> Path:
-    if sys.platform == "win32":
-        base = os.environ.get("LOCALAPPDATA", "~/AppData/Local")
-    elif sys.platform == "darwin":
-        base = "~/Library/Caches"
-    else:
-        base = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
-    return Path(base) / "rankfair"
+    places = {
+        "win32": os.environ.get("LOCALAPPDATA", "~/AppData/Local"),
+        "darwin": "~/Library/Caches",
+    }
+    other = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
+    return Path(places.get(sys.platform, other)) / "rankfair"
 
 
 def _fetch(file: DataFile, home: Path, base_url: str) -> None:
     url = f"{base_url}/{file.source}"
     try:
-        content = _member(_read(url), file)
+        content = _download(url, file)
     except (OSError, http.client.HTTPException, zipfile.BadZipFile, KeyError) as error:
         if isinstance(error, urllib.error.HTTPError):
             error.close()  # it holds the connection of the refused answer
@@ -190,14 +185,11 @@ def _fetch(file: DataFile, home: Path, base_url: str) -> None:
     write_whole(home / file.name, _check(content, file, home, url))
 
 
-def _read(url: str) -> bytes:
+def _download(url: str, file: DataFile) -> bytes:
     """Return what a server sends; the checksum tells if that is not all, or more."""
     with urllib.request.urlopen(url, timeout=TIMEOUT_SECONDS) as response:
-        return read_up_to(response, MAX_BYTES)
-
-
-def _member(content: bytes, file: DataFile) -> bytes:
-    if file.source is None or not file.source.endswith(".zip"):
+        content = read_up_to(response, MAX_BYTES)
+    if not url.endswith(".zip"):
         return content
     archive = zipfile.ZipFile(io.BytesIO(content))
     with archive, archive.open(file.name) as member:

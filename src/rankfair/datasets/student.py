@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankfair.datasets import base
-from rankfair.datasets.synthetic import RandomState, deal, generator, raise_share
+from rankfair.datasets.synthetic import RandomState, dealt
 
 FILES = (
     base.DataFile(
@@ -20,7 +20,7 @@ FILES = (
         "00320/student.zip",
     ),
 )
-N_TASKS, N_PER_TASK = 36, 29
+TASKS = 36, 29  # how many, and rows of each
 TARGET, SENSITIVE = "G3", "sex"
 CATEGORIES = (
     *("school", "address", "famsize", "Pstatus", "Mjob", "Fjob", "reason"),
@@ -79,14 +79,13 @@ def load_student(
     columns = base.read_columns(paths, delimiter=";")
     target, sex = base.numbers(columns.pop(TARGET)), columns.pop(SENSITIVE)
     features = _encode(columns)
-    deal_rng, bias_rng = generator(random_state).spawn(2)
-    if biased:
-        target = raise_share(target, sex == "M", FACTOR, SHARE, bias_rng)
+    bias = (FACTOR, SHARE) if biased else None
+    target, tasks = dealt(target, sex == "M", TASKS, bias, random_state)
     return base.Dataset(
         name="student",
         X=np.column_stack([*features.values()]),
         target=target,
-        tasks=deal(N_TASKS, N_PER_TASK, deal_rng),
+        tasks=tasks,
         sensitive=sex,
         feature_names=tuple(features),
         target_name=TARGET,

@@ -35,31 +35,26 @@ def task_labels(sizes: NDArray[np.int64]) -> NDArray[np.str_]:
     return np.repeat(names, sizes)
 
 
-def deal(n_tasks: int, n_per_task: int, rng: np.random.Generator) -> NDArray[np.str_]:
-    """Deal rows to equal tasks at random."""
-    return rng.permutation(task_labels(np.full(n_tasks, n_per_task)))
-
-
-def pairs_auc(a: Floats, b: Floats) -> float:
-    """P(a > b) over all pairs, ties counting half."""
-    b = np.sort(b)
-    below, not_above = np.searchsorted(b, a, "left"), np.searchsorted(b, a, "right")
-    return int(below.sum() + not_above.sum()) / (2 * a.size * b.size)
-
-
-def raise_share(
+def dealt(
     y: Floats,
     in_a: NDArray[np.bool_],
-    factor: float,
-    share: float,
-    rng: np.random.Generator,
-) -> Floats:
-    """Multiply the target by `factor` for a random `share` of group A."""
-    rows = np.flatnonzero(in_a)
-    chosen = rng.choice(rows, size=round(share * rows.size), replace=False)
-    raised = y.copy()
+    tasks: tuple[int, int],
+    bias: tuple[float, float] | None,
+    random_state: RandomState,
+) -> tuple[Floats, NDArray[np.str_]]:
+    """Return the target and the tasks of rows that are dealt to equal tasks at random.
+
+    ``tasks`` is how many there are and the rows of each; ``bias`` a factor and the
+    share of group A whose target is multiplied by it.
+    """
+    deal_rng, bias_rng = generator(random_state).spawn(2)
+    labels = deal_rng.permutation(task_labels(np.full(*tasks)))
+    if bias is None:
+        return y, labels
+    (factor, share), rows, raised = bias, np.flatnonzero(in_a), y.copy()
+    chosen = bias_rng.choice(rows, size=round(share * rows.size), replace=False)
     raised[chosen] *= factor
-    return raised
+    return raised, labels
 
 
 def raise_lowest(
@@ -69,6 +64,8 @@ def raise_lowest(
 
     The count of raised rows is found by bisection: each raised row only adds to AUC.
     """
+    from sklearn.metrics import roc_auc_score  # a second to import
+
     order = np.flatnonzero(in_a)[np.argsort(y[in_a], kind="stable")]
 
     def raised(count: int) -> Floats:
@@ -77,8 +74,7 @@ def raise_lowest(
         return moved
 
     def auc_of(count: int) -> float:
-        moved = raised(count)
-        return pairs_auc(moved[in_a], moved[~in_a])
+        return float(roc_auc_score(in_a, raised(count)))
 
     return raised(bisect_left(range(order.size), auc, key=auc_of))
 

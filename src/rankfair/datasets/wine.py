@@ -5,7 +5,7 @@ import os
 import numpy as np
 
 from rankfair.datasets import base
-from rankfair.datasets.synthetic import RandomState, deal, generator, raise_share
+from rankfair.datasets.synthetic import RandomState, dealt
 
 FILES = (
     base.DataFile(
@@ -19,7 +19,7 @@ FILES = (
         "wine-quality/winequality-white.csv",
     ),
 )
-N_RED, N_TASKS, N_PER_TASK = 1599, 89, 73
+N_RED, TASKS = 1599, (89, 73)  # red wines; how many tasks, and rows of each
 TARGET = "alcohol"
 FACTOR, SHARE = 1.75, 0.56
 LICENCE = "CC BY 4.0, Cortez et al. (2009), UCI Machine Learning Repository"
@@ -69,14 +69,13 @@ def load_wine(
     columns = base.read_columns(paths, delimiter=";")
     target = base.numbers(columns.pop(TARGET))
     is_red = np.arange(target.size) < N_RED
-    deal_rng, bias_rng = generator(random_state).spawn(2)
-    if biased:
-        target = raise_share(target, is_red, FACTOR, SHARE, bias_rng)
+    bias = (FACTOR, SHARE) if biased else None
+    target, tasks = dealt(target, is_red, TASKS, bias, random_state)
     return base.Dataset(
         name="wine",
         X=np.column_stack([*map(base.numbers, columns.values())]),
         target=target,
-        tasks=deal(N_TASKS, N_PER_TASK, deal_rng),
+        tasks=tasks,
         sensitive=np.where(is_red, "red", "white"),
         feature_names=tuple(name.replace(" ", "_") for name in columns),
         target_name=TARGET,

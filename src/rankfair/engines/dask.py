@@ -11,12 +11,12 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
+from operator import itemgetter
 from typing import Any, TypeVar
 
 from rankfair.engines.chunked import (
     Chunk,
     ChunkedRows,
-    Held,
     Kept,
     LeftOut,
     Pieces,
@@ -116,11 +116,9 @@ class DaskRows(OnWorkers[Chunk], ChunkedRows):
 
     def keep(self, design: LeftOut) -> list[Kept]:
         """The lines of each chunk, kept by the worker that has it."""
-        held = asked(self.cluster, partial(_lines, design), self.shares)
-        return [
-            OnWorkers[Held](self.cluster, asked(self.cluster, partial(_line, i), held))
-            for i in range(design.n_lines)
-        ]
+        held = asked(self.cluster, partial(_each, design), self.shares)
+        ways = [partial(_each, itemgetter(i)) for i in range(design.n_lines)]
+        return [OnWorkers(self.cluster, asked(self.cluster, it, held)) for it in ways]
 
 
 def _chunks(partitions: list[Any], numbers: list[int], coding: Coding) -> list[Chunk]:
@@ -131,12 +129,8 @@ def _chunks(partitions: list[Any], numbers: list[int], coding: Coding) -> list[C
     ]
 
 
-def _lines(design: LeftOut, chunks: list[Chunk]) -> list[list[Held]]:
-    return [design(chunk) for chunk in chunks]
-
-
-def _line(number: int, lines: list[list[Held]]) -> list[Held]:
-    return [each[number] for each in lines]
+def _each(function: Callable[[Any], T], parts: list[Any]) -> list[T]:
+    return [function(part) for part in parts]
 
 
 def shares_of(cluster: Cluster, partitions: Many) -> list[list[int]]:
@@ -234,8 +228,7 @@ def open_frame(X: Any, y: Any, weight: str | None, named: Any) -> DaskRows:
 
 
 def _tally(roles: StreamRoles, partition: Any, number: int) -> Any:
-    columns = roles.counted or [roles.target]
-    return tally(arrow(partition, columns), roles, f"partition {number}")
+    return tally(arrow(partition, roles.counted), roles, f"partition {number}")
 
 
 def _cluster_here() -> Cluster:

@@ -52,9 +52,9 @@ class StreamRoles:
 
     @property
     def counted(self) -> list[str]:
-        """Those that say which rows there are: labels and weights, each once."""
-        names = (self.task, self.group, self.weight)
-        return list(dict.fromkeys(name for name in names if name is not None))
+        """Those that say which rows there are: labels and weights, else the target."""
+        names = [it for it in (self.task, self.group, self.weight) if it is not None]
+        return list(dict.fromkeys(names)) or [self.target]
 
     def check(self, others: Mapping[str, Any]) -> None:
         """Raise if columns have two roles, or hold no numbers where they have to.

@@ -75,7 +75,7 @@ def _search(part: str) -> tuple[Path, str]:
     return Path(*parts[:place]), str(Path(*parts[place:]))
 
 
-def refuse_own(out: Path, files: Iterable[Path], given: Iterable[str] = ()) -> None:
+def refuse_own(out: Path, files: Iterable[Path], given: Iterable[str]) -> None:
     """Raise if a file to be written is read, or would be read the next time.
 
     Parameters
@@ -176,19 +176,16 @@ def n_rows_of(files: Iterable[Path]) -> int:
 
 def common_schema(files: tuple[Path, ...]) -> Any:
     """The columns of the first file; all others have the same, in any order."""
-    first = _schema_of(files[0])
-    for path in files[1:]:
-        other = _schema_of(path)
-        for one, two, has, lacks in (
-            (first, other, files[0], path),
-            (other, first, path, files[0]),
-        ):
-            gone = [name for name in one.names if name not in two.names]
-            if gone:
-                raise ValueError(
-                    f"{lacks} has no column {shown(gone[0])}, which {has} has: all "
-                    "files must have the same columns."
-                )
+    schemas = {path: _schema_of(path) for path in files}
+    first = schemas[files[0]]
+    for path, other in schemas.items():
+        for has, lacks in ((files[0], path), (path, files[0])):
+            for name in schemas[has].names:
+                if name not in schemas[lacks].names:
+                    raise ValueError(
+                        f"{lacks} has no column {shown(name)}, which {has} has: all "
+                        "files must have the same columns."
+                    )
         for name in first.names:
             a, b = first.field(name).type, other.field(name).type
             if kind_of(a) != kind_of(b):
@@ -467,8 +464,7 @@ def open_rows(
     told = X.on_rows or on_rows
     roles = _roles(X, y, weight, named)
     try:
-        labels = roles.counted or [roles.target]
-        batches = batches_of_files(files, labels, "labels", told)
+        batches = batches_of_files(files, roles.counted, "labels", told)
         coding = coded((tally(batch, roles, part) for batch, part in batches), roles)
         with working_folder() as folder:
             yield ParquetRows(files, coding, folder, X.sizes, told)
@@ -505,9 +501,8 @@ def _roles(X: Stream, y: Any, weight: str | None, named: Any) -> StreamRoles:
     roles = StreamRoles(
         found.names, target, found.task, found.sensitive, found.weight, named.blind
     )
-    columns = {each.name: each.type for each in found.schema}
-    others = {name for name, kind in columns.items() if kind_of(kind) != "numbers"}
-    roles.check({name: columns[name] for name in others})
+    others = [each for each in found.schema if kind_of(each.type) != "numbers"]
+    roles.check({each.name: each.type for each in others})
     return roles
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import sys
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Literal, NamedTuple
@@ -57,13 +57,15 @@ from rankfair.input.frames import (
     open_table,
     read_target,
 )
-from rankfair.input.groups import SensitiveGroups, group_labels, label_source
+from rankfair.input.groups import GROUPS, SensitiveGroups, group_labels, label_source
 from rankfair.input.training import (
     Columns,
     TrainingRows,
     is_pair,
     read_new,
+    refuse_other_names,
     refuse_unseen_tasks,
+    text_names,
 )
 from rankfair.penalties import PENALTIES
 from rankfair.penalties.base import Penalty
@@ -212,11 +214,10 @@ class GroupLabels(ColumnSettings, FittedRegressor):
         {'x1': array(['[20, 35)', '[35, 67]'], dtype=object)}
         """
         check_is_fitted(self)
-        named, argument = self._group_columns, "sensitive_features"
-        source = label_source(argument, named, None, open_table(X))
+        source = label_source(GROUPS, self._group_columns, None, open_table(X))
         if source is None:
             raise InputError(
-                argument,
+                GROUPS,
                 "names no column of X: the groups were passed to fit or named by a "
                 "stream, so the model does not know those of new rows",
                 cure="Fit with the groups as a column of X, named in the constructor.",
@@ -358,19 +359,15 @@ class TaskRegressor(LinearSettings, FittedRegressor, ABC):
         """Fit the model."""
 
 
-def new_table(model: Any, X: Any, unused: Sequence[int] | None) -> InputTable:
+def new_table(model: Any, X: Any, unused: Sequence[int]) -> InputTable:
     """Return new rows with the columns of training; ``unused`` ones may be absent."""
     table = open_table(X)
     known = getattr(model, "feature_names_in_", None)
-    if table.names is not None and known is not None and unused:
-        absent = {*known} - {*table.names}
-        if absent and absent <= {known[j] for j in unused}:
-            left = [name for name in known if name not in absent]
-            names_only = BaseEstimator()
-            vars(names_only).update(feature_names_in_=np.array(left, dtype=object))
-            vars(names_only).update(n_features_in_=len(left))
-            validate_data(names_only, X, reset=False, skip_check_array=True)
-            return InputTable(table.rows, tuple(known))
+    names = text_names(table.rows)
+    if names and known is not None:
+        spare = {known[j] for j in unused} - {*names}
+        refuse_other_names(names, [name for name in known if name not in spare])
+        return InputTable(table.rows, tuple(known))
     validate_data(model, X, reset=False, skip_check_array=True)
     return table
 
@@ -497,13 +494,13 @@ def _request(penalty: Any, beta: Any) -> Request:
     """Return the penalty with its β: given, or chosen by cross-validation."""
     if isinstance(penalty, Penalty):
         return Request(penalty, fixed=True)
-    check_choice("penalty", penalty, PENALTIES)
+    kind = PENALTIES[check_choice("penalty", penalty, PENALTIES)]
     if isinstance(beta, str):
         check_choice("beta", beta, ("auto",))
-        return Request(PENALTIES[penalty]())
+        return Request(kind())
     if np.ndim(beta) == 0:
         given = check_number("beta", beta, 0.0)
-        return Request(PENALTIES[penalty](given), given, fixed=penalty != "pool")
+        return Request(kind(given), given, fixed=penalty != "pool")
     if penalty != "pool" or len(beta) != 3:
         named = Argument("penalty", "pool")
         raise InputError(
@@ -517,63 +514,58 @@ def _request(penalty: Any, beta: Any) -> Request:
 
 def read_constraints(model: Any) -> tuple[Constraint, ...]:
     """Return the constraints asked for, the one that is counted first."""
-    constraints = []
-    for name, width in _named_constraints(model.constraints, model.epsilon):
+    given, widths = model.constraints, model.epsilon
+    several = isinstance(given, list | tuple)
+    names = list(given) if several else [given]
+    if not names:
+        raise InputError("constraints", "is an empty list", cure="Name at least one.")
+    if not (isinstance(widths, list | tuple | Mapping) or np.ndim(widths) > 0):
+        widths = [widths] * len(names)
+    elif isinstance(widths, Mapping) or not several or len(widths) != len(names):
+        raise InputError(
+            "epsilon",
+            "must be one number for all constraints, or a list with one for each, in "
+            "their order",
+            (f"{as_given(widths)} for ", Argument("constraints", given)),
+        )
+    asked = []
+    for name, width in zip(names, widths, strict=True):
         if isinstance(name, Constraint):
-            constraints.append(name)
-            continue
-        check_choice("constraints", name, CONSTRAINTS)
-        kind = CONSTRAINTS[name]
-        epsilon = check_number("epsilon", width, 0.0, kind.widest)
-        constraints.append(kind(epsilon, model.side))
-    kinds = [name_of(each) for each in constraints]
+            asked.append(name)
+        else:
+            kind = CONSTRAINTS[check_choice("constraints", name, CONSTRAINTS)]
+            epsilon = check_number("epsilon", width, 0.0, kind.widest)
+            asked.append(kind(epsilon, model.side))
+    kinds = [name_of(each) for each in asked]
     for own in kinds:
         if kinds.count(own) > 1:
             times = f"names {shown(own)} {kinds.count(own)} times"
             raise InputError("constraints", times, cure="Once is enough.")
-    constraint, beside = constraints[0], tuple[Constraint, ...]()
-    if len(constraints) > 1:
-        constraint, beside = main_and_beside(constraints)
-    if constraint.two_groups_only and constraint.side == "upper":
+    counted, beside = main_and_beside(asked)
+    if counted.two_groups_only and counted.side == "upper":
         raise InputError(
             "side",
             '"upper" puts one group on top, but a distance between distributions has '
             "no side",
             cure=use("side", "both", ' with "distribution"'),
         )
-    return constraint, *beside
-
-
-def _named_constraints(constraint: Any, epsilon: Any) -> list[tuple[Any, Any]]:
-    """Return each constraint asked for with its own epsilon."""
-    listed = isinstance(constraint, list | tuple)
-    names = list(constraint) if listed else [constraint]
-    if not names:
-        raise InputError("constraints", "is an empty list", cure="Name at least one.")
-    several = isinstance(epsilon, list | tuple | Mapping) or np.ndim(epsilon) > 0
-    if not several:
-        return [(name, epsilon) for name in names]
-    if isinstance(epsilon, Mapping) or not listed or len(epsilon) != len(names):
-        raise InputError(
-            "epsilon",
-            "must be one number for all constraints, or a list with one for each, in "
-            "their order",
-            (f"{as_given(epsilon)} for ", Argument("constraints", constraint)),
-        )
-    return list(zip(names, epsilon, strict=True))
+    return counted, *beside
 
 
 def _check_together(
     model: Any, solver: Solver, request: Request, asked: tuple[Constraint, ...]
 ) -> None:
     """Refuse settings that do not go together."""
-    one, by_task = len(asked) == 1, model.scope != "global"
-    if by_task and not isinstance(solver, Tilt):
-        what = 'keeps one constraint, over all rows (scope="global")'
-        where = f"{shown(model.solver)} {what}"
-        raise InputError("solver", where, cure=use("solver", "tilt"))
     if isinstance(solver, NCADMM | Paper):
         only_rank(asked, type(solver).__name__.lower())
+    one, by_task = len(asked) == 1, model.scope != "global"
+    for argument, value, usual in unusual(model, solver):
+        several = argument == "direction" and not one
+        if argument != "scope" and (by_task or several):
+            only = 'is for one constraint over all rows (scope="global")'
+            raise InputError(
+                argument, f"{shown(value)} {only}", cure=use(argument, usual)
+            )
     if by_task and not (one and asked[0].by_task):
         rank = Argument("constraints", "rank")
         raise InputError(
@@ -583,14 +575,20 @@ def _check_together(
             " and ".join(shown(name_of(each)) for each in asked),
             ("Use ", Argument("scope", "global"), " or ", rank, "."),
         )
-    if not isinstance(solver, Tilt):
-        return
-    if solver.count == "loo" and not request.penalty.leverages:
+    loo = isinstance(solver, Tilt) and solver.count == "loo"
+    if loo and not request.penalty.leverages:
         needs, cure = '"loo" needs a penalty with leverages', use("count", "train")
         raise InputError("count", needs, as_given(model.penalty), cure)
-    if solver.direction == "density" and (by_task or not one):
-        where = '"density" is for one constraint over all rows (scope="global")'
-        raise InputError("direction", where, cure=use("direction", "mean"))
+
+
+def unusual(model: Any, solver: Solver) -> Iterator[tuple[str, Any, str]]:
+    """Settings that not every demand can be met with: name, value, the usual one."""
+    if not isinstance(solver, Tilt):
+        yield "solver", model.solver, "tilt"
+    elif solver.direction != "mean":
+        yield "direction", solver.direction, "mean"
+    if model.scope != "global":
+        yield "scope", model.scope, "global"
 
 
 def check_groups(model: Any, settings: FairSettings, rows: TrainingRows) -> None:
@@ -598,26 +596,44 @@ def check_groups(model: Any, settings: FairSettings, rows: TrainingRows) -> None
     if is_pair(rows.attributes):
         return
     there, cure = _groups_there(rows.attributes)
-    solver, constraint = settings.solver, settings.constraints[0]
-    kind = name_of(constraint)
-    direction = solver.direction if isinstance(solver, Tilt) else "mean"
-    most = max(len(each.labels) for each in rows.attributes)
+    found, constraint = [*unusual(model, settings.solver)], settings.constraints[0]
+    if constraint.two_groups_only:
+        found.append(("constraints", name_of(constraint), "rank"))
     or_post = ', or RankFairPostprocessor, whose "distribution" takes any number'
-    for refused, argument, value, way_out in (
-        (model.scope != "global", "scope", model.scope, ("global", f", or {cure}")),
-        (not isinstance(solver, Tilt), "solver", model.solver, ("tilt", "")),
-        (direction != "mean", "direction", direction, ("mean", "")),
-        (constraint.two_groups_only, "constraints", kind, ("rank", or_post)),
-    ):
-        if refused:
-            raise InputError(
-                argument,
-                f"{shown(value)} takes two groups of one sensitive feature, known for "
-                "all rows",
-                (there, " in ", Argument("sensitive_features")),
-                use(argument, *way_out),
-            )
+    others = {"scope": f", or {cure}", "constraints": or_post}
+    for argument, value, usual in found:
+        raise InputError(
+            argument,
+            f"{shown(value)} takes two groups of one sensitive feature, known for "
+            "all rows",
+            (there, " in ", Argument("sensitive_features")),
+            use(argument, usual, others.get(argument, "")),
+        )
+    most = max(len(each.labels) for each in rows.attributes)
     refuse_upper(settings.constraints, most)
+
+
+def check_streamed(model: Any, settings: FairSettings, passed: dict[str, Any]) -> None:
+    """Refuse what needs the rows in memory."""
+    for name, value in passed.items():
+        by_name = name == "sample_weight" and isinstance(value, str)
+        if value is not None and not by_name:
+            raise InputError(
+                name,
+                "was passed as an array, but the rows are not in memory",
+                cure="Name its column in the constructor, or in stream(…).",
+            )
+    found: list[tuple[str, Any, Any]] = [*unusual(model, settings.solver)]
+    (asked, *more), leave_out = settings.constraints, ("bins", "intersect")
+    found += [(it, getattr(model, it), None) for it in leave_out if getattr(model, it)]
+    if more or not asked.on_histograms:
+        names = [name_of(each) for each in settings.constraints]
+        found.append(("constraints", names if more else names[0], "rank"))
+    for argument, value, usual in found:
+        cure = use(argument, usual) if usual else "Leave it out."
+        raise InputError(
+            Argument(argument, value), "needs the rows in memory", cure=cure
+        )
 
 
 def _groups_there(attributes: tuple[SensitiveGroups, ...]) -> tuple[str, str]:

@@ -13,8 +13,8 @@ import numpy as np
 from rankfair.constraints.base import KEPT
 from rankfair.constraints.linear import Linear, Mean, Residual
 from rankfair.core.problem import Groups, Problem, counted_weights
-from rankfair.estimators.base import ColumnSettings, Progress, TaskRegressor
-from rankfair.estimators.outcome import linear_attributes, no_groups, tell
+from rankfair.estimators.base import ColumnSettings, TaskRegressor
+from rankfair.estimators.outcome import no_groups, store_linear, tell
 from rankfair.input.errors import check_choice
 from rankfair.input.frames import refuse_sparse
 from rankfair.input.training import Columns, TrainingRows, read_training
@@ -96,17 +96,11 @@ class _Baseline(ColumnSettings, TaskRegressor):
             sensitive_features=sensitive_features,
             sample_weight=sample_weight,
         )
-        progress, problem = Progress(self), self._problem(rows, request.penalty)
+        problem = self._problem(rows, request.penalty)
         penalty = request.of_targets(problem, *problem.sums(()))[0]
         solution, own = self._solve(rows, problem, penalty)
-        fitted = {
-            **linear_attributes(solution, rows, X),
-            "groups_": rows.layout.groups,
-            "status_": str(solution.status),
-            **own,
-        }
-        progress.close(fitted)
-        self._store(fitted)
+        own |= {"groups_": rows.layout.groups, "status_": str(solution.status)}
+        store_linear(self, solution, rows, X, own)
         tell([no_groups()] if rows.in_a is None else [])
         return self
 

@@ -129,29 +129,27 @@ penalty, count, direction, solver, standardize, unseen, max_iter, tol, verbose
         ]
         check_settings(self)
         check_choice("penalty", self.penalty, PENALTIES)  # objects bring their own β
-        rows = read_training(
-            X,
-            y,
-            self._columns(),
-            tasks=tasks,
-            sensitive_features=sensitive_features,
-            sample_weight=sample_weight,
-            seen=lambda X, *_: X,
-            every_row=True,
-        )
+        given = {
+            "tasks": tasks,
+            "sensitive_features": sensitive_features,
+            "sample_weight": sample_weight,
+        }
+        own: dict[str, Any] = {"seen": lambda X, *_: X, "every_row": True}
+        rows = read_training(X, y, self._columns(), **given, **own)
         check_unit(rows.y)
-        passed: dict[str, Any] = {} if tasks is None else {"tasks": rows.codes}
+        weights = np.ones(len(rows.y)) if rows.weights is None else rows.weights
+        passed: dict[str, Any] = {"sample_weight": weights}
+        if tasks is not None:
+            passed["tasks"] = rows.codes
         if sensitive_features is not None:
             passed[GROUPS] = label_table(passed_columns(sensitive_features, GROUPS)[0])
-        if rows.weights is not None:
-            passed["sample_weight"] = rows.weights
         cells = [each.codes for each in rows.attributes]
         folds = make_folds(
             self.cv,
             rows.codes,
             np.column_stack(cells or [np.zeros(len(rows.y), np.intp)]),
             np.random.default_rng(self.random_state),
-            weights=rows.weights,
+            weights=weights,
             X=X,
             y=rows.y,
         )
@@ -163,17 +161,10 @@ penalty, count, direction, solver, standardize, unseen, max_iter, tol, verbose
                 for beta in betas
             )
             errors = np.array(Parallel(n_jobs=self.n_jobs)(trials))
-        weights = np.ones(len(rows.y)) if rows.weights is None else rows.weights
         by_fold = np.array([weights[test].sum() for _, test in folds])
         mse = errors @ by_fold / by_fold.sum()
         best = int(np.argmin(mse))
-        model = self._regressor(betas[best]).fit(
-            X,
-            y,
-            tasks=tasks,
-            sensitive_features=sensitive_features,
-            sample_weight=sample_weight,
-        )
+        model = self._regressor(betas[best]).fit(X, y, **given)
         settings = model.get_params(deep=False)
         fitted = {name: it for name, it in vars(model).items() if name not in settings}
         fitted |= {
@@ -186,10 +177,8 @@ penalty, count, direction, solver, standardize, unseen, max_iter, tol, verbose
         return self
 
     def _regressor(self, beta: Any) -> RankFairRegressor:
-        own = self.get_params(deep=False)
-        for name in ("betas", "cv", "n_jobs"):
-            del own[name]
-        return RankFairRegressor(**own, beta=beta)
+        names = {*RankFairRegressor._get_param_names()} - {"beta"}
+        return RankFairRegressor(**{it: getattr(self, it) for it in names}, beta=beta)
 
 
 def _errors(
@@ -202,6 +191,6 @@ def _errors(
         model.fit(take_rows(X, train), y[train], **given)
         held_out = {name: values[test] for name, values in passed.items()}
         m = model.predict(take_rows(X, test), tasks=held_out.get("tasks"))
-        weights = held_out.get("sample_weight")
-        found.append(float(np.average((y[test] - m) ** 2, weights=weights)))
+        squares = (y[test] - m) ** 2
+        found.append(float(np.average(squares, weights=held_out["sample_weight"])))
     return found

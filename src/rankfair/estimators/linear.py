@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
 from dataclasses import KW_ONLY, dataclass, replace
 from functools import update_wrapper
 from importlib import import_module
@@ -16,7 +17,6 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from rankfair.constraints.base import Constraint
-from rankfair.core.problem import Problem
 from rankfair.engines.base import Engine
 from rankfair.engines.chunked import ChunkedEngine, make_engine
 from rankfair.engines.labels import Coding
@@ -29,8 +29,8 @@ from rankfair.estimators.base import (
     Progress,
     TaskRegressor,
     check_groups,
+    check_streamed,
     is_elsewhere,
-    name_of,
     read_settings,
 )
 from rankfair.estimators.outcome import (
@@ -38,12 +38,13 @@ from rankfair.estimators.outcome import (
     cautions,
     finish,
     groups_of,
-    linear_attributes,
     no_groups,
     one_group_note,
+    store_linear,
+    tell,
 )
 from rankfair.input.arrays import Floats
-from rankfair.input.errors import InputError, shown
+from rankfair.input.errors import InputError
 from rankfair.input.frames import read_target
 from rankfair.input.groups import SensitiveGroups
 from rankfair.input.training import (
@@ -62,8 +63,8 @@ from rankfair.penalties.pool import Pool
 from rankfair.solvers.base import Request, Solution, Status
 from rankfair.solvers.by_task import solve_tasks
 from rankfair.solvers.counted import Demand
-from rankfair.solvers.tilt import Tilt, unconstrained
-from rankfair.stats.certificate import Certificate, certify
+from rankfair.solvers.tilt import unconstrained
+from rankfair.stats import certificate
 
 FEW_ROWS = 1 << 17  # that are fitted once more for a word of advice
 ALIKE = 1e-3  # of pairs of A and B: so many that are alike are worth a warning
@@ -116,53 +117,7 @@ class FairRegressor(TiltSettings, GroupLabels, TaskRegressor):
     best_score_: float
     cv_results_: dict[str, Any]
 
-    def certify(
-        self,
-        X: Any,
-        y: Any = None,
-        *,
-        sensitive_features: Any = None,
-        tasks: Any = None,
-        confidence: float = 0.95,
-    ) -> Certificate:
-        """Bound the rank gap in the population, from rows that had no part in the fit.
-
-        Parameters
-        ----------
-        X : array-like, sparse or data frame of shape (N, `n_features_in_`)
-            New rows, as for `predict`.
-        y : array-like of shape (N,), optional
-            The target, for the error beside the bound.
-        sensitive_features, tasks : array-like of shape (N,), or columns of X, optional
-            By default the columns that the model was given.
-        confidence : float, default=0.95
-            How sure the bound is.
-
-        Returns
-        -------
-        Certificate
-            See `rankfair.certify`.
-
-        Examples
-        --------
-        >>> from rankfair import RankFairRegressor
-        >>> from rankfair.datasets import make_biased_tasks
-        >>> data = make_biased_tasks(40, 100, random_state=0)
-        >>> train = data.frame.index % 2 == 0
-        >>> model = RankFairRegressor(0.01, tasks="task", sensitive_features="z")
-        >>> _ = model.fit(data.frame[train], data.target[train])
-        >>> model.certify(data.frame[~train]).bound < 0.1
-        True
-        """
-        check_is_fitted(self)
-        return certify(
-            self,
-            X,
-            y,
-            sensitive_features=sensitive_features,
-            tasks=tasks,
-            confidence=confidence,
-        )
+    certify = certificate.certify
 
 
 @dataclass(eq=False, repr=False)
@@ -419,28 +374,33 @@ class RankFairRegressor(FairRegressor):
         'inactive'
         """
         settings = read_settings(self)
-        named = self._columns()
         passed = {
             "tasks": tasks,
             "sensitive_features": sensitive_features,
             "sample_weight": sample_weight,
         }
-        if is_elsewhere(X):
-            _check_streamed(self, settings, passed)
-            return self._fit_streamed(X, y, sample_weight, named, settings)
-        rows = read_training(X, y, named, **passed)
-        progress = Progress(self)
-        if rows.in_a is None:
-            settings = settings._replace(constraints=())
-            request = settings.request
-            solution = unconstrained(self._problem(rows, request.penalty), request)
-        else:
-            check_groups(self, settings, rows)
-            solution = self._solve(rows, settings, progress)
-        notes, advice = [*cautions(self, settings, solution, rows)], ""
-        if solution.status is Status.INFEASIBLE and self.blind:
-            advice = self._with_the_group(X, y, passed, solution)
-        finish(self, settings, solution, rows, X, progress, notes, advice=advice)
+        penalty, notes, advice = settings.request.penalty, list[Warning](), ""
+        with ExitStack() as files:
+            if is_elsewhere(X):
+                check_streamed(self, settings, passed)
+                named, told = self._columns(), Progress(self).rows
+                opened = open_rows(X, y, sample_weight, named, told)
+                there = files.enter_context(opened)
+                engine = make_engine(there, self.standardize, penalty.copies)
+                rows = _standing_for(there.coding, engine)
+                X = Named(there.coding.roles.names)
+                solution = self._solve(rows, engine, settings)
+                notes += _streamed_cautions(self, engine, solution)
+            else:
+                rows = read_training(X, y, self._columns(), **passed)
+                check_groups(self, settings, rows)
+                problem = self._problem(rows, penalty)
+                solution = self._solve(rows, problem, settings)
+                notes += cautions(self, settings, solution, rows)
+                if solution.status is Status.INFEASIBLE and self.blind:
+                    advice = self._with_the_group(X, y, passed, solution)
+            notes += finish(self, settings, solution, rows, X, advice)
+        tell(notes)
         return self
 
     def _with_the_group(
@@ -460,13 +420,14 @@ class RankFairRegressor(FairRegressor):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             seeing = clone(self).set_params(blind=False).fit(X, y, **passed)
-        left_out = seeing.loo_predictions_ is not None and self.count == "loo"
-        m = seeing.loo_predictions_ if left_out else seeing.predict(X)
-        values = seeing.constraint_values_
-        if left_out and "rank" in values:
-            values = {**values, "rank": seeing.loo_auc_}
+        m, values = seeing.loo_predictions_, {**seeing.constraint_values_}
+        which = "training" if m is None or self.count == "train" else "left-out"
+        if which == "training":
+            m = seeing.predict(X, tasks=passed["tasks"])
+        elif "rank" in values:
+            values["rank"] = seeing.loo_auc_
         came = ", ".join(f"{name} {value:.4f}" for name, value in values.items())
-        known, which = np.isfinite(m), "left-out" if left_out else "training"
+        known = np.isfinite(m)
         error = np.sqrt(np.mean((np.asarray(y, float)[known] - m[known]) ** 2))
         does = "would not reach" if seeing.status_ == "infeasible" else "would reach"
         return (
@@ -475,51 +436,21 @@ class RankFairRegressor(FairRegressor):
             f"{which} rows."
         )
 
-    def _solve(
-        self, rows: TrainingRows, settings: FairSettings, progress: Progress
-    ) -> Solution:
+    def _solve(self, rows: TrainingRows, engine: Any, how: FairSettings) -> Solution:
         """Solve for the groups of all rows, or for those of each task."""
-        request, constraints, solver = settings
-        problem = self._problem(rows, request.penalty)
-        request = _exempting(request, rows.group_predictors)
+        (request, constraints, solver), progress = how, Progress(self)
+        if not rows.attributes:
+            return unconstrained(engine, request)
+        if isinstance(request.penalty, Pool):
+            # The group's own common slope is free: the line is a constant shift then.
+            pool = replace(request.penalty, exempt=rows.group_predictors)
+            request = replace(request, penalty=pool)
         if self.scope == "global":
-            demands = _demands(rows, problem, constraints)
-            return solver.solve(problem, request, demands, progress)
-        penalty = request.of_targets(problem, *problem.sums(()))[0]
+            demands = _demands(rows, engine, constraints)
+            return solver.solve(engine, request, demands, progress)
+        penalty = request.of_targets(engine, *engine.sums(()))[0]
         both = self.scope == "both"
-        return solve_tasks(problem, penalty, constraints[0], progress, both)
-
-    def _fit_streamed(
-        self, X: Any, y: Any, weight: str | None, named: Columns, settings: FairSettings
-    ) -> RankFairRegressor:
-        """Fit rows in files or on a cluster."""
-        progress, notes, auc = Progress(self), list[Warning](), None
-        request, (constraint, *_), solver = settings
-        assert isinstance(solver, Tilt)
-        told = progress.rows if self.verbose else None
-        with open_rows(X, y, weight, named, told) as there:
-            engine = make_engine(there, self.standardize, request.penalty.copies)
-            roles = there.coding.roles
-            rows = _standing_for(there.coding, engine)
-            if engine.groups is None:
-                settings = settings._replace(constraints=())
-                solution = unconstrained(engine, request)
-                notes.append(no_groups())
-            else:
-                own = [j for j, it in enumerate(roles.predictors) if it == roles.group]
-                if isinstance(engine, ChunkedEngine):
-                    constraint = engine.posed(constraint)
-                demands = [Demand(constraint, engine.groups)]
-                request = _exempting(request, own)
-                solution = solver.solve(engine, request, demands, progress)
-                assert solution.line is not None
-                (auc,) = solution.line.trained.aucs(np.array(solution.multipliers))
-                notes += _alike(engine, solution, self.count)
-                if self.blind:
-                    notes += one_group_note([_by_task(engine)])
-            columns = Named(roles.names)
-            finish(self, settings, solution, rows, columns, progress, notes, auc=auc)
-        return self
+        return solve_tasks(engine, penalty, constraints[0], progress, both)
 
     def _check_settings(self) -> Request:
         return read_settings(self).request
@@ -736,85 +667,47 @@ class MultiTaskRegressor(TaskRegressor):
         rows = read_training(
             X, y, Columns(self.tasks), tasks=tasks, sample_weight=sample_weight
         )
-        progress = Progress(self)
         solution = unconstrained(self._problem(rows, request.penalty), request)
-        fitted = linear_attributes(solution, rows, X)
-        progress.close(fitted)
-        self._store(fitted)
+        store_linear(self, solution, rows, X, {})
         return self
 
 
 def _demands(
-    rows: TrainingRows, problem: Problem, constraints: tuple[Constraint, ...]
+    rows: TrainingRows, engine: Any, constraints: Sequence[Constraint]
 ) -> list[Demand]:
     """Return what is asked of each group against the rest, constraint by constraint."""
-    if is_pair(rows.attributes):
-        assert problem.groups is not None
-        groups = [problem.groups]
-    else:
-        assert problem.user_groups is not None
-        several = groups_of(rows.attributes, problem.user_groups.weights)
-        groups = [each.take(problem.order) for each in several]
+    groups = [engine.groups]
+    if isinstance(engine, ChunkedEngine):
+        constraints = [engine.posed(each) for each in constraints]
+    elif not is_pair(rows.attributes):
+        several = groups_of(rows.attributes, engine.user_groups.weights)
+        groups = [each.take(engine.order) for each in several]
     return [Demand(each, own) for each in constraints for own in groups]
-
-
-def _exempting(request: Request, own: Sequence[int]) -> Request:
-    """Let the group's own common slope be free: the line is a constant shift then."""
-    if not isinstance(request.penalty, Pool):
-        return request
-    return replace(request, penalty=replace(request.penalty, exempt=tuple(own)))
 
 
 # Rows that are not in memory
 
 
-def _check_streamed(model: Any, settings: FairSettings, passed: dict[str, Any]) -> None:
-    """Refuse what needs the rows in memory."""
-    for name, value in passed.items():
-        by_name = name == "sample_weight" and isinstance(value, str)
-        if value is not None and not by_name:
-            raise ValueError(
-                f"{name} was passed as an array, but the rows are not in memory: name "
-                "its column in the constructor, or in stream(…)."
-            )
-    (asked, *more), solver = settings.constraints, settings.solver
-    direction = getattr(solver, "direction", "mean")
-    for refused, what, cure in (
-        (not isinstance(solver, Tilt), f"solver={shown(model.solver)}", 'Use "tilt"'),
-        (model.scope != "global", f'scope="{model.scope}"', 'Use "global"'),
-        (model.bins, "bins", "Leave it out"),
-        (model.intersect, "intersect", "Leave it out"),
-        (more, f"a list of {1 + len(more)} constraints", "Name one"),
-        (not asked.on_histograms, f'constraints="{name_of(asked)}"', 'Use "rank"'),
-        (direction != "mean", f'direction="{direction}"', 'Use "mean"'),
-    ):
-        if refused:
-            raise ValueError(f"{what} needs the rows in memory. {cure}.")
-
-
-def _by_task(engine: Engine) -> Floats:
-    """How much weight each task has of B and of A: (k, 2)."""
-    if isinstance(engine, Problem):
-        assert engine.groups is not None
-        of_a = engine.sums([engine.groups.in_a.astype(np.float64)])[0][:, -1, 1]
-    else:
-        of_a = engine.sums([(1.0, 0.0)])[0][:, -1, 1]
-    return np.column_stack((engine.counts - of_a, of_a))
-
-
-def _alike(engine: Engine, solution: Solution, count: str) -> Iterator[Warning]:
-    """Many rows that are alike: left out, their order follows their targets."""
-    line = solution.line
-    if not isinstance(engine, ChunkedEngine) or line is None:
+def _streamed_cautions(
+    model: Any, engine: Engine, solution: Solution
+) -> Iterator[Warning]:
+    """Return what a user should know of a fit to rows that are not in memory."""
+    line, groups = solution.line, engine.groups
+    if groups is None or line is None:
+        yield no_groups()
         return
-    rows, pairs = engine.total.alike()
-    if line.counted(count) is line.left_out and pairs > ALIKE:
-        yield UserWarning(
-            f"{rows:.0%} of some of the rows have the task and the predictors of "
-            "another one. Left out, such rows are ordered against their own targets, "
-            f"which moves AUC by up to {pairs / 2:.2g}. Fit the rows in memory, where "
-            'they count as ties, or use count="train".'
-        )
+    if isinstance(engine, ChunkedEngine):
+        rows, pairs = engine.total.alike()
+        if line.counted(model.count) is line.left_out and pairs > ALIKE:
+            yield UserWarning(
+                f"{rows:.0%} of some of the rows have the task and the predictors of "
+                "another one. Left out, such rows are ordered against their own "
+                f"targets, which moves AUC by up to {pairs / 2:.2g}. Fit the rows in "
+                'memory, where they count as ties, or use count="train".'
+            )
+    if model.blind:
+        of_a = engine.sums([(1.0, 0.0)])[0][:, -1, 1]
+        yield from one_group_note([np.column_stack((engine.counts - of_a, of_a))])
 
 
 def _standing_for(coding: Coding, engine: Engine) -> TrainingRows:

@@ -57,23 +57,24 @@ class Standing:
     aucs : ndarray of shape (g,)
         The chance of each group to stand above all others, ties half.
     means : ndarray of shape (g,)
-    ks, wasserstein, mean_gaps : ndarray of shape (g (g − 1) / 2,)
-        Distances of every two groups.
+    gaps : dict of str to ndarray
+        What each constraint is about: for "rank" the distances of `aucs` from 1/2, for
+        others those of every two groups, of shape (g (g − 1) / 2,).
 
     Examples
     --------
     >>> import numpy as np
     >>> samples = [Sample.of(np.array([0.0, 2.0])), Sample.of(np.array([1.0, 2.0]))]
     >>> standing = Standing.of([sample.values for sample in samples], samples)
-    >>> standing.aucs.tolist(), standing.ks.tolist(), standing.means.tolist()
-    ([0.375, 0.625], [0.5], [1.0, 1.5])
+    >>> standing.aucs.tolist(), standing.means.tolist()
+    ([0.375, 0.625], [1.0, 1.5])
+    >>> standing.gaps["distribution"].tolist(), standing.gaps["mean"].tolist()
+    ([0.5], [0.5])
     """
 
     aucs: Floats
     means: Floats
-    ks: Floats
-    wasserstein: Floats
-    mean_gaps: Floats
+    gaps: dict[str, Floats]
 
     @classmethod
     def of(cls, values: Sequence[Floats], samples: Sequence[Sample]) -> Standing:
@@ -83,22 +84,20 @@ class Standing:
         twice, distances = np.zeros((len(totals), len(totals)), totals.dtype), []
         for g, h in combinations(range(len(groups)), 2):
             (a, first), (b, second) = groups[g], groups[h]
-            twice[g, h], *apart = compare(a, b, first, second)
+            twice[g, h], *both = compare(a, b, first, second)
             twice[h, g] = 2 * totals[g] * totals[h] - twice[g, h]
-            distances.append(apart)
+            distances.append(both)
         means = np.array([np.average(m, weights=own.weights) for m, own in groups])
-        gaps = np.array([abs(a - b) for a, b in combinations(means.tolist(), 2)])
+        apart = np.array([abs(a - b) for a, b in combinations(means.tolist(), 2)])
         aucs = Duels(twice, totals).of_rest()
         ks, wasserstein = np.array(distances).reshape(-1, 2).T
-        return cls(aucs, means, ks, wasserstein, gaps)
-
-
-GAPS: dict[str, Callable[[Standing], Floats]] = {
-    "rank": lambda standing: np.abs(standing.aucs - 0.5),
-    "distribution": lambda standing: standing.ks,
-    "mean": lambda standing: standing.mean_gaps,
-    "wasserstein": lambda standing: standing.wasserstein,
-}
+        gaps = {
+            "rank": np.abs(aucs - 0.5),
+            "distribution": ks,
+            "mean": apart,
+            "wasserstein": wasserstein,
+        }
+        return cls(aucs, means, gaps)
 
 
 @dataclass(frozen=True)
@@ -132,7 +131,7 @@ class Limit:
 
     def excess(self, standing: Standing) -> float:
         """How far the worst gap is above its width; at most 0 in the band."""
-        gaps = GAPS[self.constraint](standing)
+        gaps = standing.gaps[self.constraint]
         return float(np.max(gaps - self.widths * (1 + ROUNDING)))
 
     def allowing(
@@ -147,7 +146,7 @@ class Limit:
         if self.constraint in ("rank", "distribution"):
             return self
         row = np.array([a.row + b.row for a, b in combinations(samples, 2)]) / 2
-        left = np.minimum(GAPS[self.constraint](fairest()), row * middle_range(samples))
+        left = np.minimum(fairest().gaps[self.constraint], row * middle_range(samples))
         return Limit(self.constraint, np.maximum(self.widths, left))
 
 
@@ -274,7 +273,8 @@ def least(samples: Sequence[Sample], limit: Limit, levels: bool = True) -> Path:
     of these differences.  Values closer than the rows can tell apart are made one: KS
     never rises by it, on any rows.
     """
-    free = float(Standing.of([own.values for own in samples], samples).ks.max())
+    standing = Standing.of([own.values for own in samples], samples)
+    free = float(standing.gaps["distribution"].max())
 
     def path(x: float) -> Values:
         moved = least_movement(samples, (1 - x) * free)

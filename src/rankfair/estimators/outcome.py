@@ -52,9 +52,8 @@ from rankfair.solvers.by_task import TaskSolution, TaskStatus
 from rankfair.solvers.counted import CLOSEST, SURE, Counted
 from rankfair.solvers.line import nearest
 from rankfair.solvers.tilt import Tilt
-from rankfair.stats.auc import auc_estimate
-from rankfair.stats.estimate import Estimate, TwoGroups
-from rankfair.stats.ordered import placements
+from rankfair.stats.auc import auc_of_rows
+from rankfair.stats.estimate import Estimate
 
 GIVEN_AWAY = 0.95  # the AUC of predictors that give the group away
 SAMPLE = 1 << 12  # rows that say whether all are worth counting
@@ -76,14 +75,19 @@ def groups_of(attributes: Iterable[SensitiveGroups], weights: Any) -> list[Group
     ]
 
 
-def linear_attributes(solution: Solution, rows: TrainingRows, X: Any) -> dict[str, Any]:
-    """Return the fitted attributes that all linear estimators have."""
-    penalty, line = solution.penalty, solution.line
-    left_out = None
+def store_linear(
+    model: Any,
+    solution: Solution,
+    rows: TrainingRows,
+    X: Any,
+    own: dict[str, Any],
+) -> None:
+    """Store the attributes of all linear estimators, and those of this one alone."""
+    penalty, line, left_out = solution.penalty, solution.line, None
     if line is not None and line.left_out is not None and line.in_memory:
         m = line.left_out.at(np.array(solution.multipliers))
-        left_out = _placed(m, line.rows, *_user_rows(line, rows))
-    return {
+        left_out = spread(m, *_left_out_places(line, rows))
+    fitted = {
         **feature_record(X),
         "_layout": rows.layout,
         "predictors_": np.array(rows.layout.names, dtype=object),
@@ -97,7 +101,10 @@ def linear_attributes(solution: Solution, rows: TrainingRows, X: Any) -> dict[st
         "objective_": solution.objective,
         "n_iter_": solution.n_iter,
         "loo_predictions_": left_out,
+        **own,
     }
+    Progress(model).close(fitted)
+    model._store(fitted)
 
 
 def finish(
@@ -106,24 +113,18 @@ def finish(
     solution: Solution,
     rows: TrainingRows,
     X: Any,
-    progress: Progress,
-    notes: list[Warning],
-    auc: float | None = None,
     advice: str = "",
-) -> None:
-    """Store what a fit came to, and say what there is to say.
-
-    ``auc`` is that of two groups in training rows that are not in memory.
-    """
-    asked, values = settings.constraints, solution.values
-    if auc is None:
+) -> list[Warning]:
+    """Store what a fit came to; return what is to be said of that."""
+    asked, values = settings.constraints if rows.attributes else (), solution.values
+    if isinstance(X, Named) and solution.line is not None and asked:
+        (auc,) = solution.line.trained.aucs(np.array(solution.multipliers))
+        aucs = pair_attributes(auc, rows.attributes[0].labels)
+    else:
         linear = solution.coef, solution.intercept, solution.resolution
         aucs = auc_attributes(rows, linear_predict(rows.X, rows.codes, *linear))
-    else:
-        aucs = pair_attributes(auc, rows.attributes[0].labels)
     multiplier = max(solution.multipliers, key=abs, default=math.nan)
-    fitted = {
-        **linear_attributes(solution, rows, X),
+    own = {
         **group_attributes(model, rows),
         **aucs,
         "status_": str(solution.status),
@@ -135,12 +136,10 @@ def finish(
         **_task_attributes(solution, rows),
         "trace_": [(step.objective, step.auc) for step in solution.trace],
     }
-    advice = other_ways(solution, asked) + advice
-    notes += not_reached(solution.status, values, asked, rows.attributes, advice)
-    notes += outside_in_tasks(solution, rows)
-    progress.close(fitted)
-    model._store(fitted)
-    tell(notes, depth=2 if isinstance(X, Named) else 1)
+    store_linear(model, solution, rows, X, own)
+    status, advice = solution.status, other_ways(solution, asked) + advice
+    said = not_reached(status, values, asked, rows.attributes, advice)
+    return [*said, *outside_in_tasks(solution, rows)]
 
 
 def group_attributes(model: Any, rows: TrainingRows) -> dict[str, Any]:
@@ -204,13 +203,11 @@ def farthest_values(
     values: Sequence[float], asked: Sequence[Constraint]
 ) -> dict[str, float]:
     """Return what each constraint came to, of several groups the farthest off."""
-    if not asked:
+    if not len(values):
         return {}
     by_constraint = np.reshape(values, (len(asked), -1))
-    return {
-        name_of(each): _farthest(each, row)
-        for each, row in zip(asked, by_constraint, strict=True)
-    }
+    pairs = zip(asked, by_constraint, strict=True)
+    return {name_of(each): _farthest(each, row) for each, row in pairs}
 
 
 def _farthest(constraint: Constraint, values: Floats) -> float:
@@ -246,30 +243,24 @@ def attributes_at(trade_off: TradeOff, asked: Constraint, model: Any) -> dict[st
     if trade_off.left_out:
         m = by_row.counted.at(lam)
         fitted["loo_auc_"] = by_row.counted.aucs(lam)[0]
-        fitted["loo_predictions_"] = _placed(m, by_row.rows, by_row.places, by_row.n)
+        fitted["loo_predictions_"] = spread(m, by_row.places, by_row.n)
     return fitted
 
 
-def _user_rows(line: Line, rows: TrainingRows) -> tuple[Ints, int]:
-    """Return the place of each sorted row among those given, and how many these are."""
+def _left_out_places(line: Line, rows: TrainingRows) -> tuple[Ints, int]:
+    """Return where rows that can be left out were given, and how many rows were."""
     order = line.fitter.rows.order
+    places = order if line.rows is None else order[line.rows]
     if rows.kept is None:
-        return order, len(order)
-    return np.flatnonzero(rows.kept)[order], len(rows.kept)
+        return places, len(order)
+    return np.flatnonzero(rows.kept)[places], len(rows.kept)
 
 
-def _placed(m: Floats, rows: Ints | None, places: Ints, n_rows: int) -> Floats:
-    """Return the values of some sorted rows where the user had them, NaN elsewhere."""
+def spread(values: Floats, places: Ints, n_rows: int) -> Floats:
+    """Return the values of some rows where the user had them, NaN elsewhere."""
     found = np.full(n_rows, np.nan)
-    found[places if rows is None else places[rows]] = m
+    found[places] = values
     return found
-
-
-def spread(values: Floats, kept: Any = None) -> Floats:
-    """Return a value for every row that was given, NaN for those not ``kept``."""
-    if kept is None:
-        return values
-    return _placed(values, None, np.flatnonzero(kept), len(kept))
 
 
 def _task_attributes(solution: Solution, rows: TrainingRows) -> dict[str, Any]:
@@ -314,35 +305,10 @@ class TradeOffRows:
 
     counted: Counted
     trained: Counted
-    y: Floats  # of all rows, in standard units
-    weights: Floats | None
-    tasks: Ints  # codes of all rows
+    judge: Judge  # of all rows, its target in standard units
     rows: Ints | None  # those that are counted; None if all are
-    places: Ints  # of all rows among those given
+    places: Ints  # of left-out rows among those given
     n: int  # how many were given
-
-    def target(self, at: Any) -> Floats:
-        """The target of some rows, in the user's units."""
-        units = self.trained.units
-        found: Floats = (self.y[at] + units.centre) * units.unit
-        return found
-
-    def judge(
-        self,
-        counted: Counted,
-        names: tuple[str, ...],
-        task_labels: tuple[str, ...],
-        reference: int,
-    ) -> Judge:
-        """What measures predictions of the counted rows, or of all."""
-        groups = counted.demand.groups.in_a.astype(np.intp)
-        if counted.demand.groups.known is not None:
-            groups[~counted.demand.groups.known] = -1
-        at = slice(None) if counted is self.trained or self.rows is None else self.rows
-        tasks = self.tasks[at].astype(np.intp) if self.tasks.any() else None
-        weights = None if self.weights is None else self.weights[at]
-        y = self.target(at)
-        return Judge(y, groups, names, tasks, weights, (), reference, task_labels)
 
 
 @dataclass(frozen=True)
@@ -421,14 +387,15 @@ class TradeOff:
         some = np.arange(len(counted.q))[:: max(1, len(counted.q) // TABLE_ROWS)]
         m = counted.units.of_user(counted.q[some] - x * counted.E[0, some])
         at = some if by_row.rows is None else by_row.rows[some]
-        w = None if by_row.weights is None else by_row.weights[at]
+        units, judge = by_row.trained.units, by_row.judge.take(at)
+        left = (judge.y + units.centre) * units.unit - m
         groups, means, apart = demand.groups.take(some), Mean(), Distribution()
         return TradeOffRow(
             self._epsilon_for(came) + doubt,
             float(x),
             came,
             came if demand.constraint.pairs else counted.aucs(lam)[0],
-            float(np.sqrt(np.average((m - by_row.target(at)) ** 2, weights=w))),
+            float(np.sqrt(np.average(left**2, weights=judge.weights))),
             means.show(means.value(m, groups), groups),
             apart.show(apart.value(m, groups), groups),
         )
@@ -448,32 +415,29 @@ class TradeOff:
             given = values_to_try("epsilons", epsilons)
             several = {self.with_epsilon(e, "each of epsilons") for e in given}
             asked = sorted(several, key=lambda each: each.epsilon)
-        groups, views, clusters = tuple(map(str, labels)), None, None
+        groups = tuple(map(str, labels))
         place = place_of(reference, groups)
-        n_train, n_held_out = self.n_rows
         if self.by_row is None:
             rows = tuple(self._stored(each, groups, place) for each in asked)
-        else:
-            counted, trained = self.by_row.counted, self.by_row.trained
-            task_labels = tuple(map(str, tasks))
-            held_out = self.by_row.judge(counted, groups, task_labels, place)
-            fitted = self.by_row.judge(trained, groups, task_labels, place)
-            tried = []
-            for each in asked:
-                x, _, inside = self.multiplier(each)
-                m, fit = (it.at(np.array([x])) for it in (counted, trained))
-                tried.append(TriedEpsilon(each.epsilon, m, fit, _status(x, inside)))
-            rows, views = measured(tried, held_out, fitted)
-            clusters = held_out.n_clusters()
-        return Path(
-            rows=rows,
-            n_train=n_train,
-            n_held_out=n_held_out,
-            n_clusters=clusters,
-            groups=groups,
-            left_out=self.left_out,
-            views=views,
+            return Path(rows, *self.n_rows, groups=groups, left_out=self.left_out)
+        counted, trained = self.by_row.counted, self.by_row.trained
+        fitted, units, at = self.by_row.judge, trained.units, self.by_row.rows
+        fitted = replace(
+            fitted,
+            y=(fitted.y + units.centre) * units.unit,
+            groups=fitted.groups.astype(np.intp),
+            labels=groups,
+            tasks=None if fitted.tasks is None else fitted.tasks.astype(np.intp),
+            reference=place,
+            task_labels=tuple(map(str, tasks)),
         )
+        held_out = fitted if at is None else fitted.take(at)
+        tried = []
+        for each in asked:
+            x, _, inside = self.multiplier(each)
+            m, fit = (it.at(np.array([x])) for it in (counted, trained))
+            tried.append(TriedEpsilon(each.epsilon, m, fit, _status(x, inside)))
+        return replace(measured(tried, held_out, fitted), left_out=self.left_out)
 
     def _free_gap(self) -> float:
         """The least ε that asks for nothing."""
@@ -521,24 +485,26 @@ def trade_off_of(
     straight = isinstance(solver, Tilt) and solver.direction == "mean"
     if line is None or not straight or not line.in_memory or len(line.D) != 1:
         return None
-    if not line.fitter.penalty.quadratic or len(settings.constraints) != 1:
+    if not line.fitter.penalty.quadratic:
         return None
     problem = line.fitter.rows
     start = _coefficients(problem, line.W0)
     moved = _coefficients(problem, line.W0 - line.D[0])
-    counted, left_out = line.counted(settings.counted_on), True
-    trained = replace(line.trained, seen=None)
-    if counted is line.trained:
-        counted, left_out = trained, False
-    codes = problem.blocks.tasks.astype(problem.codes.dtype)
+    trained, counted = line.trained, line.counted(settings.counted_on)
+    left_out = counted is not trained
+    trained = replace(trained, seen=None)  # which needs X
+    groups = trained.demand.groups
+    codes: Any = groups.in_a.astype(np.int8)  # a byte a row
+    if groups.known is not None:
+        codes[~groups.known] = -1
+    tasks: Any = problem.blocks.tasks.astype(problem.codes.dtype)
+    tasks = np.repeat(tasks, problem.blocks.sizes) if tasks.any() else None
     by_row = TradeOffRows(
-        counted,
+        counted if left_out else trained,
         trained,
-        problem.y,
-        problem.weights,
-        np.repeat(codes, problem.blocks.sizes),
+        Judge(problem.y, codes, (), tasks, problem.weights),
         line.rows if left_out else None,
-        *_user_rows(line, rows),
+        *_left_out_places(line, rows),
     )
     return TradeOff(
         *start,
@@ -564,10 +530,10 @@ def _coefficients(problem: Problem, W: Floats) -> tuple[Floats, Floats]:
 # Warnings
 
 
-def tell(found: Iterable[Warning], depth: int = 0) -> None:
-    """Show warnings where the user has called ``fit``, ``depth`` calls above."""
+def tell(found: Iterable[Warning]) -> None:
+    """Show warnings where the user has called ``fit``."""
     for each in found:
-        warnings.warn(each, stacklevel=depth + 3)
+        warnings.warn(each, stacklevel=3)
 
 
 def no_groups(then: str = "the fit is unconstrained") -> InputWarning:
@@ -599,29 +565,21 @@ def not_reached(
             f"{_farthest(constraint, part):{digits}}" + several * f" for {own.name}"
             for part, own in zip(np.split(row, ends), attributes, strict=True)
         ]
-        name = name_of(constraint)
-        known = {"distribution": "KS"}.get(name, f"{name} gap")
-        measure = "AUC" if constraint.pairs else known
-        asked_for = _asked_for(constraint)
-        said.append(f"{measure} {', '.join(worst)}, asked for {asked_for}")
+        name, wanted = name_of(constraint), f"{constraint.epsilon:g}"
+        measure = {"distribution": "KS"}.get(name, f"{name} gap")
+        if constraint.pairs:
+            near = f"within {wanted} of 0.5" if constraint.epsilon else "exactly 0.5"
+            measure, wanted = "AUC", near
+        said.append(f"{measure} {', '.join(worst)}, asked for {wanted}")
     yield ConvergenceWarning(f"{status.value} Reached: {'; '.join(said)}.{advice}")
-
-
-def _asked_for(constraint: Constraint) -> str:
-    if not constraint.pairs:
-        return f"{constraint.epsilon:g}"
-    within = f"within {constraint.epsilon:g} of 0.5"
-    return within if constraint.epsilon else "exactly 0.5"
 
 
 def other_ways(solution: Solution, asked: Sequence[Constraint]) -> str:
     """Say what is left to do where no fit was found."""
-    if solution.status is not Status.INFEASIBLE:
-        return ""
-    said = ""
-    if not any(name_of(each) == "residual" for each in asked):
+    said, names = "", [name_of(each) for each in asked]
+    if solution.status is Status.INFEASIBLE and "residual" not in names:
         said = " A constant prediction would satisfy the constraint; it was not used."
-    if any(name_of(each) == "distribution" for each in asked):
+    if solution.status is Status.INFEASIBLE and "distribution" in names:
         said += " RankFairPostprocessor on an unconstrained fit reaches any KS."
     return said
 
@@ -651,8 +609,6 @@ def cautions(
     model: Any, settings: FairSettings, solution: Solution, rows: TrainingRows
 ) -> Iterator[Warning]:
     """Return what a user should know of this fit."""
-    if not rows.attributes:
-        yield no_groups()
     if rows.weights is not None and rows.weights.mean() > 10:
         yield InputWarning(
             "sample_weight",
@@ -661,12 +617,13 @@ def cautions(
             cure="Divide survey weights by their mean.",
         )
     if not rows.attributes:
+        yield no_groups()
         return
     if model.blind:
         yield from one_group_note(_by_task(rows, it) for it in rows.attributes)
         yield from _tellers(rows)
     line, count = solution.line, settings.counted_on
-    if line is None or not isinstance(line.trained, Counted) or model.scope != "global":
+    if line is None:
         return
     yield from _within_noise(solution, line, count)
     if count == "train":
@@ -719,7 +676,7 @@ def _tellers(rows: TrainingRows) -> Iterator[Warning]:
         for f, name in enumerate(rows.layout.names):
             column = rows.predictor(f)[known]
             auc = max((_told_apart(column, it) for it in masks), key=_off_half)
-            if _off_half(auc) >= GIVEN_AWAY - 0.5 and f not in rows.group_predictors:
+            if _off_half(auc) >= GIVEN_AWAY - 0.5:
                 yield UserWarning(
                     f"predictor {shown(name)} tells the groups apart alone (AUC "
                     f"{auc:.3f}): the model is blind in name only. Leave the column "
@@ -741,51 +698,39 @@ def _told_apart(column: Floats, mask: Any) -> float:
 
 
 def _within_noise(solution: Solution, line: Line, count: str) -> Iterator[Warning]:
-    """Free gaps that chance explains, where meeting the band costs something."""
+    """Free gaps that chance explains, where meeting the band costs something.
+
+    Of large data some rows, which tell of most gaps, are looked at before all.
+    """
     rows, problem = line.counted(count), line.fitter.rows
-    every = rows is line.trained or line.rows is None
-    at = slice(None) if every else line.rows
     lam, free = np.array(solution.multipliers), np.zeros(len(solution.multipliers))
     pairs = all(each.constraint.pairs for each in rows.demands)
     if not (lam.any() and pairs and line.fitter.penalty.quadratic):
         return
-    tasks = problem.codes[problem.order][at]
-    step = max(1, len(tasks) >> 15)  # of large data some rows tell of most gaps
-    some = slice(None, None, step)
-    m = rows.units.of_user(rows.standard(free, some))
-    samples = [(it.constraint, it.groups.take(some)) for it in rows.demands]
-    if step > 1 and any(
-        groups.both and not _near_band(constraint, groups, m, tasks[some])
-        for constraint, groups in samples
-    ):
-        return
-    y, w = problem.y[at], None if problem.weights is None else problem.weights[at]
-
-    def error(x: Floats) -> float:
-        off = rows.standard(x) - y
-        return float(np.sqrt(np.average(off * off, weights=w))) * problem.y_unit
-
-    before, after = error(free), error(lam)
-    if not after > EXPENSIVE * before > 0:
-        return
-    gaps, m = (
-        zip(rows.demands, rows.gaps(rows.values(free)), strict=True),
-        rows.at(free),
-    )
-    found = [
-        _near_band(it.constraint, it.groups, m, tasks) for it, gap in gaps if gap > 0
-    ]
-    near = [each for each in found if each is not None]
-    if not near or len(near) < len(found):
-        return
-    worst = max(near, key=lambda each: _off_half(each.value))
+    at = slice(None) if rows is line.trained or line.rows is None else line.rows
+    y, tasks = problem.y[at], problem.codes[problem.order][at]
+    weights = None if problem.weights is None else problem.weights[at]
+    for step in dict.fromkeys((max(1, len(y) >> 15), 1)):
+        some = slice(None, None, step)
+        w = None if weights is None else weights[some]
+        off = [rows.standard(x, some) - y[some] for x in (free, lam)]
+        before, after = (math.sqrt(np.average(it * it, weights=w)) for it in off)
+        if not after > EXPENSIVE * before > 0:
+            return
+        m = rows.units.of_user(rows.standard(free, some))
+        asked = [(it.constraint, it.groups.take(some)) for it in rows.demands]
+        found = [_near_band(*it, m, tasks[some]) for it in asked if it[1].both]
+        near = [each for each in found if each is not None]
+        if len(near) < len(found):
+            return
+    worst, unit = max(near, key=lambda each: _off_half(each.value)), problem.y_unit
     which = "training" if rows is line.trained else "left-out"
     yield UserWarning(
         f"what is outside the band may be chance: without the constraint the AUC is "
         f"{worst.value:.3f} (95 % confidence interval {worst.ci_low:.3f} to "
         f"{worst.ci_high:.3f}). The constraint costs {after / before - 1:.1%} of "
-        f"error on {which} rows (RMSE {before:.4g} before, {after:.4g} after); a "
-        "larger epsilon costs less."
+        f"error on {which} rows (RMSE {before * unit:.4g} before, {after * unit:.4g} "
+        "after); a larger epsilon costs less."
     )
 
 
@@ -801,9 +746,7 @@ def _near_band(
         groups = groups.take(rows)
     own = tasks[rows].astype(np.intp) if tasks.any() else None
     weights = None if groups.weights is None else groups.weights.astype(float)
-    placed = placements(predicted[rows], groups.in_a, weights)
-    sides = TwoGroups.of(groups.in_a, own, weights)
-    found = auc_estimate(*placed, sides, 0.95)
+    found = auc_of_rows(predicted[rows], groups.in_a, own, weights, 0.95)
     return found if found.ci_low <= 0.5 + epsilon and found.ci_high >= low else None
 
 

@@ -15,8 +15,8 @@ from rankfair.constraints.rank import deviation
 from rankfair.core.blocks import resolution_of, rounded
 from rankfair.core.ranks import counts_of
 from rankfair.estimators.base import check_estimator, check_settings, r_squared
-from rankfair.estimators.maps import CONSTRAINTS_OF, GAPS, Moved, between, move, nearest
-from rankfair.estimators.outcome import group_attributes, no_groups, rank_auc, tell
+from rankfair.estimators.maps import CONSTRAINTS_OF, Moved, between, move, nearest
+from rankfair.estimators.outcome import no_groups, rank_auc, tell
 from rankfair.estimators.tilted import (
     EstimatorRefits,
     MetaRegressor,
@@ -39,12 +39,11 @@ from rankfair.input.frames import (
     known_codes,
     open_table,
 )
-from rankfair.input.groups import GROUPS, group_labels, label_source
+from rankfair.input.groups import GROUPS, group_labels, label_source, passed_columns
 from rankfair.input.training import (
     TrainingRows,
     as_in_training,
     check_same_source,
-    feature_record,
     has_names,
 )
 from rankfair.projections import Sample
@@ -270,29 +269,17 @@ class RankFairPostprocessor(MetaRegressor):
         'inactive'
         """
         method, epsilon = self._read_settings(y, fit_params)
-        table = open_table(X)
-        target = np.zeros(table.shape[0]) if y is None and self.prefit else y
-        rows = self._read_rows(
-            X,
-            target,
-            sensitive_features=sensitive_features,
-            sample_weight=sample_weight,
-        )
+        none = y is None and self.prefit
+        target = np.zeros(open_table(X).shape[0]) if none else y
+        rows = self._read_rows(X, target, sensitive_features, sample_weight)
         refits = self._refits(X, rows, fit_params, tilts=False)
         with self._explained():
             estimator, m = self._fit_and_predict(refits)
         check_unit(m, "the estimator's prediction")
-        source = label_source(
-            GROUPS, self.sensitive_features, sensitive_features, table
-        )
-        fitted = {
-            **feature_record(X),
-            **group_attributes(self, rows),
-            "estimator_": estimator,
-            "_layout": rows.layout,
-            "_names": () if source is None else source.names,
-            "_by_name": has_names(sensitive_features),
-        }
+        names: tuple[str, ...] = ()  # of the columns that were passed
+        if sensitive_features is not None:
+            names = passed_columns(sensitive_features, GROUPS)[1]
+        fitted = {"_names": names, "_by_name": has_names(sensitive_features)}
         notes = [] if self.prefit else [*unweighted(self.estimator, rows.weights)]
         if rows.attributes:
             resolution = resolution_of(m[rows.attributes[0].codes >= 0])
@@ -307,7 +294,7 @@ class RankFairPostprocessor(MetaRegressor):
             fitted |= {"maps_": {}, "group_auc_": {}, "resolution_": 0.0}
             fitted["status_"] = str(Status.INACTIVE)
             notes.append(no_groups("predictions stay as they are"))
-        self._store(fitted)
+        self._store_around(estimator, X, rows, fitted)
         tell(notes)
         return self
 
@@ -346,18 +333,13 @@ class RankFairPostprocessor(MetaRegressor):
             return m
         unknown = np.flatnonzero(codes < 0)
         average = np.zeros(len(unknown))
+        follow = between if self._straight else nearest
         for g, label in enumerate(self.groups_.tolist()):
-            rows = np.flatnonzero(codes == g)
-            m[rows] = self._followed(label, m[rows])
-            moved = self._followed(label, m[unknown])
-            average += self._shares[g] * (moved - m[unknown])
+            rows, knots = np.flatnonzero(codes == g), self.maps_[label]
+            m[rows] = follow(knots, m[rows])
+            average += self._shares[g] * (follow(knots, m[unknown]) - m[unknown])
         m[unknown] += average
         return finite_predictions(m)
-
-    def _followed(self, label: Any, m: Floats) -> Floats:
-        """Move predictions as those of a group."""
-        knots = self.maps_[label]
-        return between(knots, m) if self._straight else nearest(knots, m)
 
     def score(
         self,
@@ -405,7 +387,7 @@ class RankFairPostprocessor(MetaRegressor):
         """Check the settings; return the method settled on, and ε."""
         check_settings(self)
         constraint, method = self.constraints, self.method
-        check_choice("constraints", constraint, tuple(GAPS))
+        check_choice("constraints", constraint, CONSTRAINTS_OF["line"])
         check_choice("method", method, ("auto", *CONSTRAINTS_OF))
         if method == "auto":
             method = "least" if constraint in CONSTRAINTS_OF["least"] else "line"
@@ -419,11 +401,9 @@ class RankFairPostprocessor(MetaRegressor):
         epsilon = check_number(
             "epsilon", self.epsilon, 0.0, MOST.get(constraint, np.inf)
         )
-        if self.prefit:
-            check_estimator(self.estimator, "predict")
-        else:
-            cure = "Of a fitted one, predict is enough: set prefit=True."
-            check_estimator(self.estimator, "fit", "predict", "get_params", cure=cure)
+        needed = ("predict",) if self.prefit else ("fit", "predict", "get_params")
+        cure = "Of a fitted one, predict is enough: set prefit=True."
+        check_estimator(self.estimator, *needed, cure="" if self.prefit else cure)
         if self.cv is not None and self.prefit:
             raise InputError(
                 "cv",
@@ -478,7 +458,7 @@ class RankFairPostprocessor(MetaRegressor):
             return None
         if self._by_name and has_names(passed):
             source = as_in_training(source, self._names)
-        if len(source.columns) != len(self._names):
+        if passed is not None and len(source.columns) != len(self._names):
             raise InputError(
                 GROUPS,
                 f"has {counted(len(source.columns), 'column')}; training had "
@@ -502,9 +482,9 @@ def _attributes(
 ) -> dict[str, Any]:
     """Return the fitted attributes of the maps."""
     labels = rows.attributes[0].labels.tolist()
-    standing, total = moved.standing, sum(sample.total for sample in samples)
-    aucs = dict(zip(labels, standing.aucs.tolist(), strict=True))
-    means = standing.means
+    total = sum(sample.total for sample in samples)
+    means, gaps = moved.standing.means, moved.standing.gaps
+    aucs = dict(zip(labels, moved.standing.aucs.tolist(), strict=True))
     # Of two groups the last less the first, of more the largest.
     apart = means[1] - means[0] if len(means) == 2 else np.ptp(means)
     return {
@@ -512,8 +492,8 @@ def _attributes(
         "status_": str(moved.status),
         "rank_auc_": rank_auc([aucs]),
         "group_auc_": aucs,
-        "ks_": float(standing.ks.max()),
-        "wasserstein_": float(standing.wasserstein.max()),
+        "ks_": float(gaps["distribution"].max()),
+        "wasserstein_": float(gaps["wasserstein"].max()),
         "mean_difference_": float(apart),
         "theta_": moved.theta,
         "resolution_": resolution,
@@ -525,12 +505,11 @@ def _attributes(
 def _cautions(moved: Moved) -> Iterator[Warning]:
     """Say that the band was not reached."""
     if moved.status is Status.INFEASIBLE:
-        standing = moved.standing
-        farthest = float(np.abs(standing.aucs - 0.5).max())
+        gaps = {name: each.max() for name, each in moved.standing.gaps.items()}
         yield ConvergenceWarning(
             "No map of predictions by group was found that reaches the band, which is "
             "hard where many predictions tie or a group has few rows; the closest was "
-            f"kept. KS is {standing.ks.max():.4g}, means differ by "
-            f"{np.ptp(standing.means):.4g}, and AUC is off 1/2 by {farthest:.4g}, on "
-            "the rows that the maps were learnt on."
+            f"kept. KS is {gaps['distribution']:.4g}, means differ by "
+            f"{gaps['mean']:.4g}, and AUC is off 1/2 by {gaps['rank']:.4g}, on the "
+            "rows that the maps were learnt on."
         )

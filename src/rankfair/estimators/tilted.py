@@ -9,9 +9,10 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import KW_ONLY, dataclass, replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import cached_property
 from inspect import Parameter, signature
+from itertools import cycle
 from numbers import Integral
 from typing import Any
 
@@ -25,16 +26,13 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import _safe_indexing, get_tags
 from sklearn.utils.validation import (
     _check_method_params,
-    _num_samples,
     check_is_fitted,
-    has_fit_parameter,
 )
 
 from rankfair.constraints import refuse_upper
 from rankfair.constraints.base import Constraint
 from rankfair.constraints.rank import deviation
 from rankfair.core.blocks import CONSTANT, resolution_of, rounded
-from rankfair.core.problem import Groups
 from rankfair.estimators.base import (
     BandSettings,
     GroupLabels,
@@ -60,7 +58,6 @@ from rankfair.input.errors import Argument, InputError, InputWarning, listed
 from rankfair.input.folds import Folds, make_folds, out_of_fold
 from rankfair.input.frames import (
     InputTable,
-    check_lengths,
     finite_predictions,
     known_codes,
     read_target,
@@ -96,9 +93,10 @@ class MetaRegressor(MetaEstimatorMixin, GroupLabels):
     random_state: Any = None
     n_jobs: int | None = None
 
-    def _read_rows(self, X: Any, y: Any, **passed: Any) -> TrainingRows:
+    def _read_rows(self, X: Any, y: Any, groups: Any, weights: Any) -> TrainingRows:
         """Check what was passed to ``fit``; X stays what it is, for the estimator."""
-        rows = read_training(X, y, self._columns(), **passed, seen=columns_seen)
+        given = {GROUPS: groups, WEIGHTS: weights}
+        rows = read_training(X, y, self._columns(), **given, seen=columns_seen)
         check_unit(rows.y)
         return rows
 
@@ -126,6 +124,13 @@ class MetaRegressor(MetaEstimatorMixin, GroupLabels):
             given = self.cv, rows.codes, groups, rng
             folds = make_folds(*given, X=rows.X, y=rows.y, every_row=True)
         return EstimatorRefits(template, rows, folds, passed, self.n_jobs)
+
+    def _store_around(
+        self, model: Any, X: Any, rows: TrainingRows, own: dict[str, Any]
+    ) -> None:
+        """Store the model inside, what every fit knows of rows, and what is found."""
+        of_rows = {**feature_record(X), **group_attributes(self, rows)}
+        self._store({**of_rows, "_layout": rows.layout, "estimator_": model, **own})
 
     @contextmanager
     def _explained(self) -> Iterator[None]:
@@ -197,7 +202,7 @@ class EstimatorRefits:
     def model(self, target: Floats, rows: Codes) -> Any:
         """A clone fitted to the target of some rows, with weights if it takes them."""
         weights, name = self.rows.weights, weight_argument(self.template)
-        more = self.passed.of_fit(self.rows.X, target, rows)
+        more = self.passed.of_fit(target, rows)
         if name is not None and weights is not None:
             more[name] = weights[rows]
         return clone(self.template).fit(self._taken(rows), target[rows], **more)
@@ -224,7 +229,7 @@ def seeded(estimator: Any, rng: np.random.Generator) -> Any:
 
 def predictions_of(estimator: Any, X: Any) -> Floats:
     """Return what an estimator predicts as new floats, one a row, all finite."""
-    values, n_rows = np.asarray(estimator.predict(X)), _num_samples(X)
+    values, n_rows = np.asarray(estimator.predict(X)), X.shape[0]
     if values.shape not in ((n_rows,), (n_rows, 1)):
         came = f"shape {values.shape} for {n_rows} rows"
         raise InputError("estimator", "must predict one number a row", came)
@@ -249,17 +254,15 @@ def weight_argument(estimator: Any) -> str | None:
     Of pipelines these are the weights of the last step.  Searches, transformed targets
     and the like hand on what they are given.
     """
-    name = None
+    name, taken = None, signature(estimator.fit).parameters
+    hands_on = any(each.kind is Parameter.VAR_KEYWORD for each in taken.values())
     if isinstance(estimator, Pipeline):
         step, last = estimator.steps[-1]
         inner = weight_argument(last)
         name = None if inner is None else f"{step}__{inner}"
-    elif has_fit_parameter(estimator, WEIGHTS):
+    elif WEIGHTS in taken and not (hands_on and hasattr(estimator, "estimators")):
         name = WEIGHTS
-    elif any(
-        each.kind is Parameter.VAR_KEYWORD
-        for each in signature(estimator.fit).parameters.values()
-    ):
+    elif hands_on:  # scikit-learn 1.6 names the weights of votes and stacks too
         several = dict(getattr(estimator, "estimators", None) or {}).values()
         others = ("estimator", "regressor", "final_estimator")
         inside = [*several, *(getattr(estimator, other, None) for other in others)]
@@ -277,42 +280,29 @@ def weight_argument(estimator: Any) -> str | None:
 
 
 @dataclass(frozen=True)
-class ValidationRows:
-    """Rows that tell an estimator when to stop, as it sees them; their groups."""
-
-    names: tuple[str, ...]  # of the arguments: one for the pair, or of X and of y
-    X: Any
-    y: Floats
-    attributes: tuple[SensitiveGroups, ...]
-
-    def arguments(self, target: Floats) -> dict[str, Any]:
-        """Return what ``fit`` is passed, with another target."""
-        if len(self.names) == 1:
-            return {self.names[0]: [(self.X, target)]}
-        return dict(zip(self.names, (self.X, target), strict=True))
-
-
-@dataclass(frozen=True)
 class FitParams:
-    """Arguments of ``fit`` of the estimator inside, and its validation rows."""
+    """Arguments of ``fit`` of the estimator inside.
+
+    Validation rows, which tell it when to stop, are as it sees them.  Their target
+    stands behind that of training.
+    """
 
     values: dict[str, Any]
-    validation: ValidationRows | None = None
+    names: tuple[str, ...] = ()  # of validation rows: of the pair, or of X and of y
+    X: Any = None
+    y: Floats = field(default_factory=lambda: np.empty(0))
+    attributes: tuple[SensitiveGroups, ...] = ()  # the groups of validation rows
 
-    @property
-    def y(self) -> Floats:
-        """The target of validation rows, which stands behind that of training."""
-        return np.empty(0) if self.validation is None else self.validation.y
-
-    def of_fit(self, X: Any, target: Floats, rows: Codes) -> dict[str, Any]:
+    def of_fit(self, target: Floats, rows: Codes) -> dict[str, Any]:
         """Return the arguments of a fit to some training rows.
 
-        ``target`` is that of all training rows ``X``, and behind them of validation.
+        ``target`` is that of all training rows, and behind them of validation.
         """
-        found = dict(_check_method_params(X, self.values, rows))
-        if self.validation is not None:
-            found |= self.validation.arguments(target[len(target) - len(self.y) :])
-        return found
+        own, of_validation = np.split(target, [len(target) - len(self.y)])
+        pair = self.X, of_validation
+        parts: Sequence[Any] = pair if len(self.names) == 2 else [[pair]]
+        found = dict(_check_method_params(own, self.values, rows))
+        return {**found, **dict(zip(self.names, parts, strict=False))}
 
 
 def columns_seen(X: Any, table: InputTable, layout: Layout) -> Any:
@@ -335,27 +325,17 @@ def read_fit_params(
 
     Their targets are tilted by their groups, the columns ``tilted_by`` of X, if any.
     """
-    sets = {name: it for name, it in passed.items() if _last(name) in VALIDATION}
+    last = {name: name.rpartition("__")[2] for name in passed}  # behind pipeline steps
+    sets = {name: it for name, it in passed.items() if last[name] in VALIDATION}
     values = {
-        name: _placed(name, value, rows.layout) if _last(name) in POSITIONS else value
+        name: _placed(name, value, rows.layout) if last[name] in POSITIONS else value
         for name, value in passed.items()
         if name not in sets
     }
     if rows.kept is not None:
-        values = _check_method_params(X, values, np.flatnonzero(rows.kept))
+        values = _check_method_params(rows.kept, values, np.flatnonzero(rows.kept))
     if not sets:
         return FitParams(values)
-    _refuse_steps(template)
-    return FitParams(values, _read_validation(sets, X, rows, tilted_by))
-
-
-def _last(name: str) -> str:
-    """The name of an argument behind the steps of a pipeline that it goes through."""
-    return name.rpartition("__")[2]
-
-
-def _refuse_steps(template: Any) -> None:
-    """Refuse validation rows that would not pass through the steps of a pipeline."""
     many_steps = isinstance(template, Pipeline) and len(template.steps) > 1
     if many_steps and getattr(template, "transform_input", None) is None:
         raise InputError(
@@ -363,14 +343,8 @@ def _refuse_steps(template: Any) -> None:
             "would reach the last step of a pipeline without the steps before it",
             cure="Let the estimator hold out training rows by itself.",
         )
-
-
-def _read_validation(
-    passed: dict[str, Any], X: Any, rows: TrainingRows, tilted_by: Any
-) -> ValidationRows:
-    """Read rows whose columns are those of training."""
-    names = tuple(sorted(passed))  # that of X is first
-    pair = tuple(passed[name] for name in names)
+    names = tuple(sorted(sets))  # that of X is first
+    pair = tuple(sets[name] for name in names)
     if len(pair) == 1:
         (pair,) = pair
         pair = pair[0] if isinstance(pair, list) and len(pair) == 1 else pair
@@ -378,17 +352,15 @@ def _read_validation(
         raise InputError(names[0], "must be one set of validation rows, (X, y)")
     known = BaseEstimator()
     vars(known).update(feature_record(X))
-    unused = rows.layout.unused if tilted_by is None else ()
     try:
+        unused = rows.layout.unused if tilted_by is None else ()
         table = new_table(known, pair[0], unused)
-        y = read_target(pair[1])
-        check_lengths(table.shape[0], y=y)
-        attributes = () if tilted_by is None else _groups_of(table, rows, tilted_by)
+        y = read_target(pair[1], n_rows=table.shape[0])
         seen = columns_seen(pair[0], table, rows.layout)
+        return FitParams(values, names, seen, y, _groups_of(table, rows, tilted_by))
     except (TypeError, ValueError) as error:
         error.add_note(f"This is said of {names[0]}.")
         raise
-    return ValidationRows(names, seen, y, attributes)
 
 
 def _groups_of(
@@ -396,7 +368,8 @@ def _groups_of(
 ) -> tuple[SensitiveGroups, ...]:
     """The groups of validation rows, as those of training were read."""
     source = label_source(GROUPS, named, None, table)
-    assert source is not None
+    if source is None:
+        return ()
     intersect = len(source.columns) > len(rows.attributes)
     labels = group_labels(source, dict(rows.edges), intersect).values()
     return tuple(
@@ -450,10 +423,9 @@ class Target:
         groups = groups_of(rows.attributes, weights)
         demands = [Demand(it.on(standard, own), own) for it in asked for own in groups]
         directions = [each.direction() for each in demands]
-        if demands and passed.validation is not None:
-            others = _validation_groups(passed.validation) * len(asked)
-            both = zip(demands, directions, others, strict=True)
-            directions = [np.append(g, _beside(demand, it)) for demand, g, it in both]
+        if demands and passed.names:
+            behind = _validation_directions(demands, passed)
+            directions = [*map(np.append, directions, behind)]
         return cls(
             standard,
             unit,
@@ -494,29 +466,28 @@ class Target:
         return Curve(c, (s * E) @ r, (s * E) @ E.T, constant)
 
 
-def _validation_groups(rows: ValidationRows) -> list[Groups]:
-    """What is balanced in validation rows, as `groups_of` those of training."""
-    if not rows.attributes:
+def _validation_directions(
+    demands: Sequence[Demand], passed: FitParams
+) -> Iterator[Floats]:
+    """The directions of validation rows: those of their groups in training."""
+    if not passed.attributes:
         raise InputError(
             "eval_set",
             "needs the group of each of its rows, to tilt their targets like those of "
             "training, which came as an array",
             cure=("Name the groups as a column of X: ", Argument(GROUPS), "."),
         )
-    return groups_of(rows.attributes, None)
-
-
-def _beside(demand: Demand, groups: Groups) -> Floats:
-    """The direction of validation rows: that of their group in training."""
-    of_a, of_b = demand.levels()
-    if not np.isin(demand.direction(), (of_a, of_b, 0.0)).all():
-        raise InputError(
-            "eval_set",
-            "cannot be used with this constraint: it moves rows of one group by "
-            "different amounts, so it is not known how to move validation rows",
-            cure="Leave it out: many estimators hold out training rows themselves.",
-        )
-    return groups.of_known(np.where(groups.in_a, of_a, of_b))
+    groups = groups_of(passed.attributes, None)
+    for demand, own in zip(demands, cycle(groups), strict=False):
+        of_a, of_b = demand.levels()
+        if not np.isin(demand.direction(), (of_a, of_b, 0.0)).all():
+            raise InputError(
+                "eval_set",
+                "cannot be used with this constraint: it moves rows of one group by "
+                "different amounts, so it is not known how to move validation rows",
+                cure="Leave it out: many estimators hold out training rows themselves.",
+            )
+        yield own.of_known(np.where(own.in_a, of_a, of_b))
 
 
 @dataclass(frozen=True)
@@ -762,28 +733,16 @@ class TiltedRegressor(BandSettings, MetaRegressor):
         check_estimator(self.estimator, "fit", "predict", "get_params")
         check_settings(self)
         asked = read_constraints(self)
-        rows = self._read_rows(
-            X,
-            y,
-            sensitive_features=sensitive_features,
-            sample_weight=sample_weight,
-        )
+        rows = self._read_rows(X, y, sensitive_features, sample_weight)
         for each in rows.attributes:
             refuse_upper(asked, len(each.labels))
         refits = self._refits(X, rows, fit_params, tilts=True)
         target, progress = Target.of(rows, asked, refits.passed), Progress(self)
         with self._explained():
             found = search(refits, target, progress)
-        fitted = {
-            **feature_record(X),
-            **group_attributes(self, rows),
-            "_layout": rows.layout,
-            "estimator_": found.model,
-            "resolution_": resolution_of(rows.y),
-            **_attributes(found, target, asked, rows),
-        }
+        fitted = _attributes(found, target, asked, rows)
         progress.close(fitted)
-        self._store(fitted)
+        self._store_around(found.model, X, rows, fitted)
         notes: list[Warning] = [no_groups()]
         if rows.attributes:
             where = "on the training rows" if refits.folds is None else "out of fold"
@@ -851,14 +810,16 @@ def _attributes(
 ) -> dict[str, Any]:
     """Return what a fit came to."""
     m = target.units.of_user(found.m)
+    aucs = auc_attributes(rows, m)
+    if rows.kept is not None:
+        m = spread(m, np.flatnonzero(rows.kept), len(rows.kept))
     return {
+        **aucs,
         "status_": str(found.status),
-        **auc_attributes(rows, m),
-        "constraint_values_": farthest_values(
-            found.shown, asked if target.demands else ()
-        ),
+        "resolution_": resolution_of(rows.y),
+        "constraint_values_": farthest_values(found.shown, asked),
         "multiplier_": max(found.lam.tolist(), key=abs, default=0.0),
-        "oof_predictions_": spread(m, rows.kept),
+        "oof_predictions_": m,
         "objective_": found.error,
         "n_refits_": len(found.trace) - 1,
         "trace_": [(step.objective, step.auc) for step in found.trace],

@@ -5,44 +5,55 @@ from __future__ import annotations
 import math
 import re
 import shlex
-from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import cached_property
+from statistics import mode
 from typing import Any
 from unicodedata import category
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rankfair.files.table import LOST, PLAIN, SPACES, Lines, Reading, distinct
+from rankfair.files.table import (
+    LOST,
+    PLAIN,
+    SPACES,
+    Lines,
+    ReadColumn,
+    Reading,
+    as_text,
+)
 from rankfair.input.arrays import Floats
-from rankfair.input.errors import TableError, quoted, refuse
-from rankfair.input.frames import EXACT
+from rankfair.input.errors import TableError, quoted
+from rankfair.input.frames import EXACT, distinct
 
 _ZERO_FIRST = re.compile(r"^[+-]?0[0-9]")
 _NOT_ZERO = re.compile(r"^[^eE]*[1-9]")  # a digit before the exponent
 _WIDE = f"{SPACES}\u00a0\u202f"  # what may stand between a number and its sign
+TOO_LARGE = "is too large for a number (the largest is about 1.8e308)"
+TOO_SMALL = "is too small for a number (the smallest is about 5e-324)"
 _COMMA = re.compile(r"[+-]?(?:[0-9]+,[0-9]*|,[0-9]+)(?:[eE][+-]?[0-9]+)?")
 _GROUPED = re.compile(
     r"[+-]?[0-9]{1,3}(?:([,.'’ \u00a0\u202f])[0-9]{3})(?:\1[0-9]{3})*([.,][0-9]*)?"
 )
 
 
-def as_numbers(
-    cells: Any, reading: Reading, name: str, lines: Lines
-) -> tuple[Floats | None, str]:
-    """Return cells as numbers, NaN where they are empty; or None, and why not.
+def read_cells(cells: Any, reading: Reading, name: str, lines: Lines) -> ReadColumn:
+    """Return the cells of a column as numbers or, with the reason, as text.
 
-    What has to be numbers and is not is an error, all cells of a column at once.  In
-    any column it is an error if numbers are written as the settings do not expect, or
-    do not fit into a float.  With numbers the text is a note on how they were read.
+    What has to be numbers and is not is a problem.  In any column it is one if numbers
+    are written as the settings do not expect, or do not fit into a float.
     """
-    if not isinstance(cells, list) and reading.thousands is None:
+    found = ReadColumn(None)
+    if name not in reading.text:
         quick = _quick(cells, reading)
         if quick is not None:
-            return quick, ""
-    return _NumberCells(*distinct(cells), reading, name, lines).numbers()
+            return ReadColumn(quick)
+        found = _NumberCells(*distinct(cells), reading, name, lines).read()
+    if found.values is not None:
+        return found
+    return replace(found, values=as_text(cells, reading.missing, reading.trim))
 
 
 def _quick(cells: Any, reading: Reading) -> Floats | None:
@@ -50,6 +61,8 @@ def _quick(cells: Any, reading: Reading) -> Floats | None:
 
     Polars reads as a number what `Reading.pattern` does, and infinity and "nan".
     """
+    if isinstance(cells, list) or reading.thousands is not None:
+        return None
     import polars as pl
 
     if reading.missing:
@@ -107,9 +120,7 @@ class _NumberCells:
     @cached_property
     def sign(self) -> str:
         """The currency or percent sign of most known cells, which all have to have."""
-        signs = Counter(_signed(cell)[0] for cell in self.known)
-        most = next(iter(signs.most_common(1)), ("", 0))
-        return most[0] if 2 * most[1] > len(self.known) else ""
+        return mode([_signed(cell)[0] for cell in self.known] or [""])
 
     @cached_property
     def plain(self) -> dict[str, str]:
@@ -122,41 +133,43 @@ class _NumberCells:
                 found[cell] = bare.replace(self.reading.decimal, ".")
         return found
 
-    def numbers(self) -> tuple[Floats | None, str]:
-        """Return the numbers and a note on their sign, or None and why not."""
+    def read(self) -> ReadColumn:
+        """Return the numbers with a note on their sign, or why there are none."""
         odd = [cell for cell in self.known if cell not in self.plain]
+        if odd and not self.asked and not self._would_be(odd[0]):
+            return ReadColumn(None, self._why(odd[0]))
         if odd:
-            return None, self._not_numbers(odd)
-        plain = self.plain
-        values = {cell: float(text) for cell, text in plain.items()}
-        problems, texts = [], []
+            return ReadColumn(None, problems=self._problems(odd))
+        values = {cell: float(text) for cell, text in self.plain.items()}
+        problems, note = [], ""
         for cell, value in values.items():
-            lost = abs(value) >= EXACT and not _keeps_digits(plain[cell], value)
+            plain = self.plain[cell]
+            lost = abs(value) >= EXACT and not _keeps_digits(plain, value)
             if math.isinf(value):
-                limit = "is too large for a number (the largest is about 1.8e308)"
-                problems.append(self._error(cell, limit))
-            elif value == 0 and _NOT_ZERO.match(plain[cell]):
-                limit = "is too small for a number (the smallest is about 5e-324)"
-                problems.append(self._error(cell, limit))
+                problems.append(self._error(cell, TOO_LARGE))
+            elif value == 0 and _NOT_ZERO.match(plain):
+                problems.append(self._error(cell, TOO_SMALL))
             elif lost and self.asked:
                 problems.append(self._error(cell, LOST))
             elif lost:
-                texts.append((cell, f"{LOST}."))
-            elif _ZERO_FIRST.match(plain[cell]) and not self.asked:
-                texts.append((cell, "begins with 0, as codes do."))
-        refuse(problems)
-        if texts:
-            return None, self._as_text(*texts[0])
+                note = note or self._as_text(cell, LOST)
+            elif _ZERO_FIRST.match(plain) and not self.asked:
+                note = note or self._as_text(cell, "begins with 0, as codes do")
+        if problems or note:
+            return ReadColumn(None, note, problems)
+        if self.sign:
+            cell, number = next(iter(self.plain.items()))
+            note = (
+                f"Read column {quoted(self.name)} without the sign {self.sign} that "
+                f"all its cells have: {quoted(cell)} as {number}."
+            )
         found = np.array([values.get(cell, np.nan) for cell in self.bare], float)
-        return found[self.codes], self._on_sign() if self.sign else ""
+        return ReadColumn(found[self.codes], note)
 
-    def _on_sign(self) -> str:
-        """Say that numbers were read without their sign, with an example."""
-        cell, number = next(iter(self.plain.items()))
-        return (
-            f"Read column {quoted(self.name)} without the sign {self.sign} that all "
-            f"its cells have: {quoted(cell)} as {number}."
-        )
+    def _would_be(self, cell: str) -> bool:
+        """Tell whether all cells would be numbers with the flags for this one."""
+        known = map(self._unsigned, self.known)
+        return bool(self._flags(cell)) and all(map(_some, known))
 
     def _unsigned(self, cell: str) -> str:
         """Return a cell without the sign of the column."""
@@ -167,7 +180,7 @@ class _NumberCells:
         """Say that the column is text, for what one cell has."""
         written, line = self._place(cell)
         head = f"Read column {quoted(self.name)} as text"
-        return f"{head}: {written} in line {line} {why}"
+        return f"{head}: {written} in line {line} {why}."
 
     def _place(self, cell: str) -> tuple[str, int]:
         """Return a cell as it is written where it stands first, and the line."""
@@ -180,22 +193,17 @@ class _NumberCells:
         cure = cure or label + shlex.quote(self.name)
         return TableError(f"{written} {what}", cure, self.name, line)
 
-    def _not_numbers(self, odd: list[str]) -> str:
-        """Raise with what helps; else say why the column is text, if that is odd."""
-        if not self.asked:
-            some = self._flags(odd[0])
-            if not some or not all(_some(self._unsigned(it)) for it in self.known):
-                return self._why(odd[0])
+    def _problems(self, odd: list[str]) -> list[TableError]:
+        """Return what is wrong with cells, one with each cure."""
         # One word alone may mean "not known".
         if len(self.known) > 1 and all(it[0].isalpha() for it in self.known):
             what = "is text, as are all cells of the column"
-            raise self._error(odd[0], what, "Is it the column you meant?")
-        first: dict[str, TableError] = {}  # with each cure, which is said once
+            return [self._error(odd[0], what, "Is it the column you meant?")]
+        first: dict[str, TableError] = {}
         for cell in odd:
             error = self._not_a_number(cell)
             first.setdefault(str(error.cure), error)
-        refuse([*first.values()])
-        return ""
+        return [*first.values()]
 
     def _not_a_number(self, cell: str) -> TableError:
         """Return what is wrong with a cell, and what helps."""
@@ -241,7 +249,7 @@ class _NumberCells:
         if 2 * plain <= sum(count for _, count in filled):
             return ""
         cure = "Does it mean that the value is not known? Say --missing"
-        return self._as_text(cell, f"is not a number. {cure} {shlex.quote(cell)}.")
+        return self._as_text(cell, f"is not a number. {cure} {shlex.quote(cell)}")
 
 
 def _some(cell: str) -> bool:

@@ -14,7 +14,7 @@ from unicodedata import category, normalize
 import numpy as np
 from numpy.typing import NDArray
 
-from rankfair.files.table import Table, distinct
+from rankfair.files.table import Table
 from rankfair.input.arrays import Floats
 from rankfair.input.errors import (
     Argument,
@@ -24,6 +24,7 @@ from rankfair.input.errors import (
     quoted,
     shown,
 )
+from rankfair.input.frames import distinct
 
 _NUMBERED = re.compile(r"([^\d.,]*?)([0-9]{1,30})")  # digits after the same letters
 _DATE = re.compile(
@@ -182,8 +183,8 @@ def days_of(table: Table, name: str) -> Floats:
             reason = f"holds {quoted(cell)}, from which no day can be told"
             cure = "Write dates as 2024-01-31, the year first."
             raise TableError(reason, cure, name, source=table.source) from None
-        days.append(day.toordinal() - date(1970, 1, 1).toordinal())
-    return np.asarray(np.array(days)[codes], float)
+        days.append(day)
+    return np.asarray(np.array(days, "M8[D]")[codes], np.float64)
 
 
 def _as_cell(cell: Any) -> str:
@@ -194,7 +195,8 @@ def _as_cell(cell: Any) -> str:
 def label_notes(table: Table, roles: Roles) -> list[str]:
     """Say which groups may mean "not known", and which labels look alike."""
     unknown, near = [], []
-    for name in (*roles.sensitive, *roles.tasks):
+    read = (name for name in (*roles.sensitive, *roles.tasks) if name in table.columns)
+    for name in read:
         labels = set(table[name].tolist()) - {None} if table.is_text(name) else set()
         alike: dict[str, list[str]] = {}
         for label in sorted(labels):

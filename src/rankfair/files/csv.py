@@ -15,7 +15,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from rankfair.files.table import Lines, Reading, check_header
+from rankfair.files.table import PLAIN, Lines, Reading, check_header
 from rankfair.input.errors import TableError, counted, listed, quoted, refuse
 
 Numbered: TypeAlias = Iterator[tuple[int, list[str]]]
@@ -169,20 +169,16 @@ def titles_in(rows: Sequence[Sequence[str]]) -> int:
     a digit where the name has none: what else is there may be meant otherwise.
     """
     for n, (row, below) in enumerate(pairwise(rows)):
-        filled = [cell for cell in row if cell.strip()]
+        filled = [cell.strip() for cell in row if cell.strip()]
         if len(filled) < 2 and (not filled or row[0].strip()):
             continue
-        names = len(filled) > 1 and not any(map(_looks_like_a_number, filled))
+        names = len(filled) > 1 and not any(map(PLAIN.fullmatch, filled))
         data = len(below) == len(row) and any(
-            _has_digit(cell) and not _has_digit(name)
+            re.search(r"\d", cell) and not re.search(r"\d", name)
             for name, cell in zip(row, below, strict=True)
         )
         return n if names and data else 0
     return 0
-
-
-def _has_digit(cell: str) -> bool:
-    return any(sign.isdigit() for sign in cell)
 
 
 def _header_notes(head: Sequence[tuple[int, list[str]]], n_titles: int) -> list[str]:
@@ -194,7 +190,7 @@ def _header_notes(head: Sequence[tuple[int, list[str]]], n_titles: int) -> list[
         notes.append(
             f"Skipped what stands above the header in line {line}: {listed(titles, 2)}."
         )
-    if all(map(_looks_like_a_number, header)):
+    if all(PLAIN.fullmatch(name.strip()) for name in header):
         notes.append("The names in the header are all numbers: does the file have one?")
     return notes
 
@@ -253,14 +249,6 @@ def _delimiter_of(head: str) -> str:
         reason = "the header can be cut in more than one way"
         raise TableError(reason, f"Say {flags}.", line=1)
     return (even if len(widths) > 1 else [*widths, ","])[0]
-
-
-def _looks_like_a_number(name: str) -> bool:
-    try:
-        float(name)
-    except ValueError:
-        return False
-    return True
 
 
 def _ragged(line: int, row: list[str], sheet: Sheet) -> TableError:

@@ -10,11 +10,10 @@ from typing import Any, get_type_hints
 import numpy as np
 from numpy.typing import NDArray
 
-from rankfair.files.archive import demand
-from rankfair.files.codec import fits
+from rankfair.files.archive import demand, fits
 from rankfair.files.columns import Roles, days_of, looks_like_dates
 from rankfair.files.model_files import model_and_extra
-from rankfair.files.table import Reading, Table, gaps, refuse_gaps, refuse_kind
+from rankfair.files.table import Reading, Table
 from rankfair.input.arrays import Floats
 from rankfair.input.errors import (
     InputError,
@@ -23,7 +22,6 @@ from rankfair.input.errors import (
     counted,
     listed,
     quoted,
-    refuse,
 )
 from rankfair.input.frames import FIT_MORE
 
@@ -88,11 +86,6 @@ class ModelColumns:
             reason = "has no column left to predict from"
             cure = "Name fewer columns in --drop, or some in --feature."
             raise TableError(reason, cure, source=table.source)
-        problems = gaps(table, (*roles.numbers, *roles.tasks))
-        for name in names:  # no model needs it yet: it may be left out
-            cure = f"leave the column out with --drop {shlex.quote(name)}, or drop such"
-            problems += gaps(table, [name], f"{cure} rows with --drop-missing.")
-        refuse(problems, table.source)
         categories = {}
         dates = [name for name in names if looks_like_dates(table[name])]
         for name in names:
@@ -139,19 +132,18 @@ class ModelColumns:
         """Return the rows of a table as the estimator takes them, a polars frame.
 
         A category that was not learnt has 0 in all columns, as the reference has; the
-        text counts such rows.  Missing cells are refused.
+        text counts such rows.
         """
-        refuse_gaps(table, (*self.tasks, *self.columns))
         for name in (*self.cut, *self.columns):
-            refuse_kind(table, name, text=name in (*self.categories, *self.dates))
+            _refuse_other_kind(
+                table, name, name in self.categories or name in self.dates
+            )
         found: dict[str, NDArray[Any]] = {}
         said = []
         for name in self.columns:
-            if name in self.dates:
-                found[name] = days_of(table, name)
-                continue
             if name not in self.categories:
-                found[name] = np.asarray(table[name], float)
+                days = name in self.dates
+                found[name] = days_of(table, name) if days else table[name]
                 continue
             learnt = self.categories[name]
             index = {label: code for code, label in enumerate(learnt)}
@@ -225,3 +217,14 @@ class ModelColumns:
         )
         text = tuple(dict.fromkeys((*reading.text, *self.categories, *self.dates)))
         return roles, replace(reading, text=text)
+
+
+def _refuse_other_kind(table: Table, name: str, was_text: bool) -> None:
+    """Raise if a column is text and was numbers in training, or the other way round."""
+    is_text = table.is_text(name)
+    if is_text != was_text:
+        cure = f"Read it as text with --text {shlex.quote(name)}."
+        kinds = ("text", "numbers") if is_text else ("numbers", "text")
+        reason = "holds {}, but held {} when the model was fitted".format(*kinds)
+        cure = table.why_text.get(name, "") if is_text else cure
+        raise TableError(reason, cure, name, source=table.source)

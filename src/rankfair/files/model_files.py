@@ -7,7 +7,7 @@ import math
 import os
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, TypeAlias, TypeVar, get_type_hints
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,9 +16,18 @@ from rankfair import __version__
 from rankfair.estimators.base import TaskRegressor
 from rankfair.estimators.linear import MultiTaskRegressor, RankFairRegressor
 from rankfair.estimators.outcome import TradeOff, TradeOffRow
-from rankfair.files.archive import demand, distrusted, pack, unpack, write_model
-from rankfair.files.codec import Encoder, as_json, by_kind, decode, fits
-from rankfair.input.arrays import Floats
+from rankfair.files.archive import (
+    Encoder,
+    as_json,
+    by_kind,
+    decode,
+    demand,
+    distrusted,
+    fits,
+    pack,
+    unpack,
+    write_model,
+)
 from rankfair.input.disk import read_up_to
 from rankfair.input.errors import ModelFileError
 from rankfair.input.training import Layout
@@ -32,17 +41,12 @@ BODY: dict[str, Any] = {
     **dict.fromkeys(("estimator", "rankfair", "notes"), str),
     **dict.fromkeys(("params", "fitted", "extra"), dict[str, Any]),
 }
-LINEAR: dict[str, Any] = {
-    "_layout": Layout,
-    "coef_": Floats,
-    "intercept_": Floats,
-    "n_features_in_": int,
-    "predictors_": np.ndarray,
-    "resolution_": float,
-    "shared_coef_": Floats | None,
-    "shared_intercept_": float | None,
-    "tasks_": np.ndarray,
-}
+OF_FIT = (
+    *("coef_", "intercept_", "shared_coef_", "shared_intercept_", "resolution_"),
+    *("n_features_in_", "predictors_", "tasks_"),
+)
+DECLARED = get_type_hints(TaskRegressor)
+LINEAR = {"_layout": Layout, **{name: DECLARED[name] for name in OF_FIT}}
 FAIR: dict[str, Any] = {
     "groups_": NDArray[Any] | dict[str, NDArray[Any]] | None,
     "status_": str,

@@ -11,10 +11,31 @@ from numpy.typing import NDArray
 
 from rankfair.estimators.base import TaskRegressor
 from rankfair.files.archive import write_model
-from rankfair.input.arrays import Floats
 from rankfair.input.errors import ModelFileError, listed, shown
+from rankfair.input.training import Layout
 
-OPSET, ML_OPSET, IR_VERSION = 17, 3, 8
+# Coefficients of each row's task, times its predictors, summed.
+GRAPH = """
+<ir_version: 8, opset_import: ["": 17, "ai.onnx.ml": 3], producer_name: "rankfair">
+{name} (double[N, {n_predictors}] predictors{task}) => (double[N] prediction) {{
+    {of_task}
+    terms = Mul (predictors, coef_of_row)
+    total = ReduceSum <keepdims = 0> (terms, axes)
+    sum = Add (total, intercept_of_row)
+    {rounded}
+}}
+"""
+OF_TASK = """
+    row = ai.onnx.ml.LabelEncoder (task)
+    coef_of_row = Gather (coef, row)
+    intercept_of_row = Gather (intercept, row)
+"""
+# By a power of two, exactly; halves are rounded to even, as predict does.
+ROUNDED = """
+    parts = Div (sum, resolution)
+    whole = Round (parts)
+    prediction = Mul (whole, resolution)
+"""
 BEFORE_FIT = "Make one column of text of them before fit."
 
 
@@ -74,102 +95,56 @@ def onnx_bytes(model: Any) -> bytes:
         reason = f"A model that predicts from {groups} cannot become an ONNX graph"
         raise ModelFileError(reason, "Fit with blind=True, or use a model file.")
     try:
-        import onnx
+        from onnx import checker, helper, numpy_helper, parser
     except ImportError as error:
         said = 'ONNX needs an extra: pip install "rankfair[onnx]"'
         raise ImportError(said) from error
-    graph = _Graph(onnx)
-    names = [str(name) for name in layout.names]
-    graph.inputs.append(graph.value("predictors", "DOUBLE", [None, len(names)]))
-    _lay(graph, model)
-    proto = graph.finished(type(model).__name__)
-    onnx.helper.set_model_props(proto, {"predictors": "\n".join(names)})
-    onnx.checker.check_model(proto)
+    names, rows = [str(name) for name in layout.names], _task_rows(layout)
+    words = {"name": type(model).__name__, "n_predictors": len(names)}
+    words["task"] = f", {rows.pop('kind')}[N] task" if rows else ""
+    words["of_task"] = OF_TASK if rows else ""
+    words["rounded"] = ROUNDED if model.resolution_ else "prediction = Identity (sum)"
+    proto = parser.parse_model(GRAPH.format(**words))
+    for name, values in rows.items():
+        proto.graph.node[0].attribute.append(helper.make_attribute(name, values))
+    for name, table in _tables(model).items():
+        plain = np.ascontiguousarray(table).reshape(table.shape)
+        proto.graph.initializer.append(numpy_helper.from_array(plain, name))
+    helper.set_model_props(proto, {"predictors": "\n".join(names)})
+    checker.check_model(proto)
     return bytes(proto.SerializeToString())
 
 
-def _lay(graph: _Graph, model: Any) -> None:
-    """Lay the graph: coefficients of each row's task, times its predictors, summed."""
-    of_row = [graph.table(name, values) for name, values in _tables(model).items()]
-    if model._layout.task_columns is not None:
-        row = _task_rows(graph, model._layout.tasks.tolist())
-        of_row = [graph.node("Gather", [it, row], f"{it}_of_row") for it in of_row]
-    graph.node("Mul", ["predictors", of_row[0]], "terms")
-    axes = graph.table("axes", np.array([1], np.int64))
-    graph.node("ReduceSum", ["terms", axes], "total", keepdims=0)
-    added = "sum" if model.resolution_ else "prediction"
-    graph.node("Add", ["total", of_row[1]], added)
-    if model.resolution_:  # powers of two: dividing and multiplying are exact
-        step = graph.table("resolution", np.array(model.resolution_))
-        graph.node("Div", ["sum", step], "parts")
-        graph.node("Round", ["parts"], "whole")  # halves to even, as predict does
-        graph.node("Mul", ["whole", step], "prediction")
-
-
-def _task_rows(graph: _Graph, labels: list[Any]) -> str:
-    """Add the input of tasks; return the row of the tables that each stands for.
+def _task_rows(layout: Layout) -> dict[str, Any]:
+    """Return which row of the tables each task has, and the type of tasks, if any.
 
     Tasks not seen in training have the last row.
     """
-    if all(isinstance(label, str) for label in labels):
-        kind, keys = "STRING", {"keys_strings": labels}
-    # Booleans are whole numbers: 0 and 1.
-    elif all(isinstance(label, int) and abs(label) < 2**63 for label in labels):
-        kind, keys = "INT64", {"keys_int64s": [int(label) for label in labels]}
-    else:
-        some = f"{shown(labels[0])} ({type(labels[0]).__name__})"
-        reason = f"tasks has labels such as {some}, which ONNX cannot look up"
-        raise ModelFileError(reason, f"Text and whole numbers can be. {BEFORE_FIT}")
-    graph.inputs.append(graph.value("task", kind, [None]))
+    labels = layout.tasks.tolist()
     rows = {"values_int64s": list(range(len(labels))), "default_int64": len(labels)}
-    where = {"domain": "ai.onnx.ml"}
-    return graph.node("LabelEncoder", ["task"], "row", **keys, **rows, **where)
+    if layout.task_columns is None:
+        return {}
+    if all(isinstance(label, str) for label in labels):
+        return {"kind": "string", "keys_strings": labels, **rows}
+    # Booleans are whole numbers: 0 and 1.
+    if all(isinstance(label, int) and abs(label) < 2**63 for label in labels):
+        return {"kind": "int64", "keys_int64s": [*map(int, labels)], **rows}
+    some = f"{shown(labels[0])} ({type(labels[0]).__name__})"
+    reason = f"tasks has labels such as {some}, which ONNX cannot look up"
+    raise ModelFileError(reason, f"Text and whole numbers can be. {BEFORE_FIT}")
 
 
-def _tables(model: Any) -> dict[str, Floats]:
-    """Return coefficients and intercepts of the tasks, a last row for all others."""
+def _tables(model: Any) -> dict[str, NDArray[Any]]:
+    """Return what the graph stores; of tasks the last row is for all others."""
+    tables = {
+        "axes": np.array([1], np.int64),
+        "resolution": np.array(model.resolution_),
+    }
     if model._layout.task_columns is None:
-        return {"coef": model.coef_, "intercept": model.intercept_}
+        own = {"coef_of_row": model.coef_, "intercept_of_row": model.intercept_}
+        return own | tables
     shared = model.unseen == "shared" and model.shared_coef_ is not None
     last = model.shared_coef_ if shared else np.zeros(model.coef_.shape[1])
     offset = model.shared_intercept_ if shared else np.nan
     intercept = np.append(model.intercept_, offset)
-    return {"coef": np.vstack((model.coef_, last)), "intercept": intercept}
-
-
-class _Graph:
-    """The parts of a graph while it is laid."""
-
-    def __init__(self, onnx: Any) -> None:
-        self.onnx = onnx
-        self.nodes: list[Any] = []
-        self.inputs: list[Any] = []
-        self.stored: list[Any] = []
-
-    def value(self, name: str, kind: str, shape: list[int | None]) -> Any:
-        number = getattr(self.onnx.TensorProto, kind)
-        return self.onnx.helper.make_tensor_value_info(name, number, shape)
-
-    def node(self, op: str, inputs: list[str], output: str, **settings: Any) -> str:
-        made = self.onnx.helper.make_node(op, inputs, [output], **settings)
-        self.nodes.append(made)
-        return output
-
-    def table(self, name: str, values: NDArray[Any]) -> str:
-        plain = np.ascontiguousarray(values).reshape(values.shape)
-        self.stored.append(self.onnx.numpy_helper.from_array(plain, name))
-        return name
-
-    def finished(self, name: str) -> Any:
-        """Return the graph as a model."""
-        helper = self.onnx.helper
-        output = self.value("prediction", "DOUBLE", [None])
-        laid = helper.make_graph(self.nodes, name, self.inputs, [output], self.stored)
-        opsets = [("", OPSET), ("ai.onnx.ml", ML_OPSET)]
-        imports = [helper.make_opsetid(*each) for each in opsets]
-        return helper.make_model(
-            laid,
-            opset_imports=imports,
-            ir_version=IR_VERSION,
-            producer_name="rankfair",
-        )
+    return {"coef": np.vstack((model.coef_, last)), "intercept": intercept} | tables

@@ -7,27 +7,22 @@ import shlex
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from rankfair.files.columns import Roles
 from rankfair.files.table import (
     LOST,
+    ReadColumn,
     Reading,
-    Table,
     as_text,
     check_header,
+    library,
 )
 from rankfair.input.errors import TableError, quoted
 from rankfair.input.frames import EXACT
 
 
-def read_parquet(raw: bytes, reading: Reading, roles: Roles) -> Table:
-    """Return the table of a Parquet file; numbers as floats, all else as text."""
-    try:
-        import polars as pl
-    except ImportError as error:
-        reason = "is a Parquet file, which needs polars"
-        raise TableError(reason, 'pip install "rankfair[cli]"') from error
+def read_parquet(raw: bytes, reading: Reading) -> dict[str, ReadColumn]:
+    """Return the columns of a Parquet file; numbers as floats, all else as text."""
+    pl = library("polars", "is a Parquet file")
     try:
         frame = _frame(raw, reading)
     except TableError:
@@ -41,18 +36,7 @@ def read_parquet(raw: bytes, reading: Reading, roles: Roles) -> Table:
         raise TableError(reason, "Write it again.") from error
     if not frame.height:
         raise TableError("has columns, but no rows")
-    found, why, notes = {}, {}, []
-    for name in frame.columns:
-        try:
-            found[name], reason = _column(frame[name], reading)
-        except TableError as error:
-            if roles.uses(name):
-                raise
-            notes.append(f"Left out column {quoted(name)}, which {error.expected}.")
-            continue
-        if reason:
-            why[name] = reason
-    return Table(found, notes=(*notes, *why.values()), why_text=why)
+    return {name: _column(frame[name], reading) for name in frame.columns}
 
 
 def _frame(raw: bytes, reading: Reading) -> Any:
@@ -91,33 +75,37 @@ def _kept(names: list[str], n_rows: int, reading: Reading) -> list[str]:
     return kept
 
 
-def _column(series: Any, reading: Reading) -> tuple[NDArray[Any], str]:
+def _column(series: Any, reading: Reading) -> ReadColumn:
     """Return the values of a column, and why whole numbers are read as text."""
     import polars as pl
 
     kind, name = series.dtype, series.name
-    asked = name in reading.numbers
+    asked, number = name in reading.numbers, kind in (pl.Boolean, pl.Null)
+    number |= kind.is_numeric()
+    lost = _loses_digits(series) if kind.is_integer() else None
+
+    def wrong(what: str, cure: str = "") -> ReadColumn:
+        return ReadColumn(None, problems=[TableError(what, cure, name)])
+
     if kind.is_nested() or kind in (pl.Binary, pl.Object, pl.Duration):
-        reason = f"holds {kind}, which is neither numbers nor text"
-        raise TableError(reason, "Leave the column out.", name)
-    number = kind.is_numeric() or kind in (pl.Boolean, pl.Null)
-    lost, why = _loses_digits(series) if kind.is_integer() else None, ""
+        neither = "which is neither numbers nor text"
+        return wrong(f"holds {kind}, {neither}", "Leave the column out.")
     if asked and not number:
-        raise TableError(f"holds {kind}, not numbers", column=name)
+        return wrong(f"holds {kind}, not numbers")
     if asked and lost is not None:
-        cure = f"A label? Read it as text: --text {shlex.quote(name)}"
-        raise TableError(f"{lost} {LOST}", cure, name)
+        text = f"A label? Read it as text: --text {shlex.quote(name)}"
+        return wrong(f"{lost} {LOST}", text)
     if number and lost is None and name not in reading.text:
         values = np.array(series.cast(pl.Float64).to_numpy(), dtype=np.float64)
         for i in np.flatnonzero(np.isinf(values)).tolist():
-            reason = f"is infinite in row {i + 1}"
-            raise TableError(reason, "Mend or drop the row.", name)
-        return values, ""
+            return wrong(f"is infinite in row {i + 1}", "Mend or drop the row.")
+        return ReadColumn(values)
+    why = ""
     if lost is not None and name not in reading.text:
         why = f"Read column {quoted(name)} as text: {lost} {LOST}."
     # Empty text counts as missing, as it does in CSV.
     cells = series.cast(pl.String).fill_null("")
-    return as_text(cells, reading.missing, reading.trim), why
+    return ReadColumn(as_text(cells, reading.missing, reading.trim), why)
 
 
 def _loses_digits(series: Any) -> int | None:

@@ -6,22 +6,21 @@ import os
 import shlex
 import sys
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
-from rankfair.files.cells import as_numbers
-from rankfair.files.columns import Roles, label_notes, refuse_taken
+from rankfair.files.cells import read_cells
+from rankfair.files.columns import Roles, label_notes, refuse_taken, without_identifiers
 from rankfair.files.csv import Sheet, cut, split
 from rankfair.files.parquet import read_parquet
-from rankfair.files.table import Dialect, Reading, Table, as_text, gaps
+from rankfair.files.table import Dialect, ReadColumn, Reading, Table
 from rankfair.files.workbook import is_workbook, read_rows
 from rankfair.input.disk import read_up_to, real, visible
-from rankfair.input.errors import InputError, TableError, quoted, refuse, shown
+from rankfair.input.errors import InputError, TableError, counted, quoted, refuse, shown
 
 
 def read_table(
@@ -118,67 +117,82 @@ def read_table(
     )
 
 
-def read_file(
-    source: str | os.PathLike[str] | bytes, reading: Reading, roles: Roles | None = None
-) -> Table:
-    """Do the work of `read_table`; columns without a use stop nothing."""
+def read_file(source: str | os.PathLike[str] | bytes, reading: Reading) -> Table:
+    """Do the work of `read_table`."""
+    table, problems = _opened(source, reading, Roles())
+    refuse(problems, table.source)
+    return table
+
+
+def _opened(
+    source: str | os.PathLike[str] | bytes, reading: Reading, roles: Roles
+) -> tuple[Table, list[TableError]]:
+    """Return a table, and what is wrong with it; columns without a use stop nothing."""
     reading.check()
     raw, name = read_bytes(source, reading.max_bytes)
-    roles = roles or Roles()
     book, others = is_workbook(raw), ""
     if reading.sheet is not None and not book:
         of = "names a sheet of an Excel workbook (.xlsx)"
         raise InputError("sheet", of, f"{shown(name)}, which is none")
     try:
         if raw.startswith(b"PAR1"):
-            return replace(read_parquet(raw, reading, roles), source=name)
-        if book:
+            table, problems = _of_columns(read_parquet(raw, reading), reading, roles)
+        elif book:
             rows, others = read_rows(raw, reading)
             sheet = cut(iter(rows), ",", reading)
+            table, problems = _of_sheet(sheet, reading, roles, name)
         else:
-            sheet = split(raw, reading)
-        table = _of_cells(sheet, reading, roles, name)
+            table, problems = _of_sheet(split(raw, reading), reading, roles, name)
     except TableError as error:  # another sheet may be what is meant
         cure = f"{error.cure}." if str(error.cure)[-1:].isalnum() else str(error.cure)
         error.argument, error.cure = name, f"{cure} {others}".strip()
         raise
-    return replace(table, notes=(*filter(None, [others]), *table.notes))
+    notes = [others] if others else []
+    problems += [TableError(note) for note in notes if problems]
+    for each in problems:
+        each.argument = name
+    return replace(table, source=name, notes=(*notes, *table.notes)), problems
 
 
-def _of_cells(sheet: Sheet, reading: Reading, roles: Roles, source: str) -> Table:
-    """Return the columns of a sheet, each as what it is; say all that is wrong."""
+def _of_sheet(
+    sheet: Sheet, reading: Reading, roles: Roles, source: str
+) -> tuple[Table, list[TableError]]:
+    """Return a table of cells, each column as what it is, and all that is wrong."""
     reading.check_names(sheet.names)
-    found: dict[str, Any] = {}
-    why: dict[str, str] = {}
-    notes, problems = list(sheet.notes), list(sheet.problems)
-    for name, cells in zip(sheet.names, sheet.columns, strict=True):
-        if not reading.reads(name):
-            continue
-        values, reason = None, ""
-        if name not in reading.text:
-            try:
-                values, reason = as_numbers(cells, reading, name, sheet.lines)
-            except TableError as error:
-                if name in reading.numbers or roles.uses(name):
-                    problems += error.parts
-        if values is None:
-            found[name] = as_text(cells, reading.missing, reading.trim)
-            why |= {name: reason} if reason else {}
-        else:
-            found[name] = values
-        notes += [reason] if reason and roles.uses(name) else []
+    columns = {
+        name: read_cells(cells, reading, name, sheet.lines)
+        for name, cells in zip(sheet.names, sheet.columns, strict=True)
+        if reading.reads(name)
+    }
+    table, problems = _of_columns(columns, reading, roles)
+    dialect = Dialect(sheet.delimiter, reading.decimal)
+    notes = [*sheet.notes, *table.notes]
     if not sheet.whole:
         notes.append(
             f"{source}, line {sheet.lines[-1]}: the last line has no line end. Was the "
             f"file cut? Its last cell is read as {quoted(sheet.columns[-1][-1])}."
         )
-    dialect = Dialect(sheet.delimiter, reading.decimal)
-    table = Table(found, source, tuple(notes), why, sheet.lines, dialect)
-    if problems and not reading.drop_missing:
-        needed = (*roles.numbers, *roles.tasks)
-        problems += gaps(table, [name for name in needed if name in found])
-    refuse(problems)
-    return table
+    table = replace(table, notes=tuple(notes), lines=sheet.lines, dialect=dialect)
+    return table, [*sheet.problems, *problems]
+
+
+def _of_columns(
+    columns: Mapping[str, ReadColumn], reading: Reading, roles: Roles
+) -> tuple[Table, list[TableError]]:
+    """Return a table, and what is wrong with columns that have a use."""
+    found, notes, problems = {}, list[str](), list[TableError]()
+    why: dict[str, str] = {}
+    for name, column in columns.items():
+        note, used = column.note, name in reading.numbers or roles.uses(name)
+        problems += column.problems if used else []
+        if column.values is not None:
+            found[name] = column.values
+            why |= {name: note} if note and column.values.dtype.kind == "O" else {}
+        elif not used:
+            left = f"Left out column {quoted(name)}, which"
+            notes.append(f"{left} {column.problems[0].expected}.")
+        notes += [note] if note and used else []
+    return Table(found, notes=tuple(notes), why_text=why), problems
 
 
 def read_bytes(
@@ -233,8 +247,20 @@ def load(
         kept = (*roles.needed, *roles.drop)
         columns = tuple(name for name in kept if name != reading.file_column)
         reading = replace(reading, columns=columns)
-    tables = [_read(file, roles, reading) for file in files]
-    table = tables[0] if len(tables) == 1 else _joined(tables, roles)
+    parts, problems = [], list[TableError]()
+    for file in files:
+        table, wrong = _read(file, roles, reading)
+        parts.append(table)
+        problems += wrong
+    if len(parts) > 1 and not problems:
+        parts = [_joined(parts, roles)]
+    if not reading.drop_missing:
+        problems += [gap for part in parts for gap in _gaps(part, roles, reading)]
+    if problems:
+        notes = (note for part in parts for note in label_notes(part, roles))
+        problems += [TableError(it) for it in dict.fromkeys(notes)]
+    refuse(problems, parts[0].source if len(parts) == 1 else "")
+    (table,) = parts
     if reading.drop_missing:
         table = _whole_rows(table, roles)
     return replace(table, notes=(*table.notes, *label_notes(table, roles)))
@@ -259,8 +285,8 @@ def _refuse_twice(files: Sequence[str]) -> None:
             raise TableError(reason, "Name it once.", source=file)
 
 
-def _read(file: str, roles: Roles, reading: Reading) -> Table:
-    """Read a file, its columns as their roles need them."""
+def _read(file: str, roles: Roles, reading: Reading) -> tuple[Table, list[TableError]]:
+    """Read a file, its columns as their roles need them; say what is wrong with it."""
     extra = reading.file_column
     used = (*roles.named, *(roles.features or ()), *roles.kept, *roles.drop)
     labels = dict.fromkeys((*roles.labels, *reading.text))
@@ -270,12 +296,12 @@ def _read(file: str, roles: Roles, reading: Reading) -> Table:
         numbers=tuple(dict.fromkeys((*roles.numbers, *reading.numbers))),
         needed=tuple(name for name in used if name != extra),
     )
-    table = read_file(file, own, roles)
+    table, problems = _opened(file, own, roles)
     if extra is None:
-        return table
+        return table, problems
     refuse_taken(extra, table.names, table.source, "Give --file-column another name.")
     stem = "-" if file == "-" else Path(file).stem
-    return table.with_column(extra, np.full(table.n_rows, stem, object))
+    return table.with_column(extra, np.full(table.n_rows, stem, object)), problems
 
 
 def _joined(parts: list[Table], roles: Roles) -> Table:
@@ -310,6 +336,31 @@ def _refuse_other_columns(first: Table, other: Table, roles: Roles) -> None:
             reason = f"holds {kinds}, but not so in {first.source}"
             cure = f"Read it as text in all files with --text {shlex.quote(name)}."
             raise TableError(reason, cure, name, source=other.source)
+
+
+def _gaps(table: Table, roles: Roles, reading: Reading) -> list[TableError]:
+    """Return the columns with an empty cell where one matters, and the first cells."""
+    labels = (*roles.numbers, *roles.tasks)
+    used = dict.fromkeys((*labels, *roles.predictors(table.names)))
+    read = [name for name in used if name in table.columns]
+    gone = {name: cells for name in read if (cells := table.missing(name)).any()}
+    if gone:  # what no model is to be predicted from may have gaps
+        _, roles = without_identifiers(table, roles, reading.numbers)
+    found = []
+    for name in (name for name in gone if name not in roles.drop):
+        count, line = int(gone[name].sum()), table.line(int(gone[name].argmax()))
+        which, them = ("it", "it") if count == 1 else ("the first", "them")
+        empty = f"{counted(count, 'cell is', 'cells are')} empty"
+        where = "" if line is None else f"; this line has {which}"
+        cure = "or leave such rows out with --drop-missing."
+        if name not in labels and roles.features is None:
+            out = f"leave the column out with --drop {shlex.quote(name)}"
+            cure = f"{out}, or drop such rows with --drop-missing."
+        reason = f"{empty} in {counted(table.n_rows, 'row')}{where}"
+        found.append(
+            TableError(reason, f"Fill {them}, {cure}", name, line, table.source)
+        )
+    return found
 
 
 def _whole_rows(table: Table, roles: Roles) -> Table:

@@ -3,25 +3,17 @@
 from __future__ import annotations
 
 import re
-import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from importlib import import_module
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rankfair.input.errors import (
-    InputError,
-    TableError,
-    counted,
-    listed,
-    nearest,
-    quoted,
-    refuse,
-    shown,
-)
+from rankfair.input.errors import InputError, TableError, listed, nearest, quoted, shown
+from rankfair.input.frames import distinct
 
 Lines: TypeAlias = NDArray[np.int64]
 LOST = "has more digits than a number keeps (above 2^53)"
@@ -104,6 +96,26 @@ class Dialect:
     decimal: str = "."
 
 
+@dataclass(frozen=True)
+class ReadColumn:
+    """A column of a file as it was read.
+
+    Attributes
+    ----------
+    values : ndarray of shape (n_rows,) or None
+        Numbers, NaN where cells are empty, or text, None where they are; None if it
+        cannot be read.
+    note : str
+        How numbers were read, or why what looks like numbers is text.
+    problems : sequence of TableError
+        What is wrong with it.
+    """
+
+    values: NDArray[Any] | None
+    note: str = ""
+    problems: Sequence[TableError] = ()
+
+
 @dataclass(frozen=True, eq=False)
 class Table:
     """Columns by name, all of one length.
@@ -152,7 +164,7 @@ class Table:
         return len(next(iter(self.columns.values()), ()))
 
     def __getitem__(self, name: str) -> NDArray[Any]:
-        self.check_names([name])
+        check_names([name], self.names, self.source or "the table")
         return self.columns[name]
 
     def is_text(self, name: str) -> bool:
@@ -179,10 +191,6 @@ class Table:
         """Return the line of the file at which a row starts."""
         return None if self.lines is None else int(self.lines[row])
 
-    def check_names(self, wanted: Sequence[str]) -> None:
-        """Raise if one of the names is no column."""
-        check_names(wanted, self.names, self.source or "the table")
-
     def take(self, rows: NDArray[Any]) -> Table:
         """Return some rows, by a mask or by positions."""
         return replace(
@@ -197,8 +205,7 @@ class Table:
 
     def select(self, names: Sequence[str]) -> Table:
         """Return some columns, in the order given."""
-        self.check_names(names)
-        return replace(self, columns={name: self.columns[name] for name in names})
+        return replace(self, columns={name: self[name] for name in names})
 
     def to_frame(self) -> Any:
         """Return a polars frame, text as String."""
@@ -208,30 +215,6 @@ class Table:
         for name in filter(self.is_text, self.names):
             columns[name] = pl.Series(name, columns[name].tolist(), pl.String)
         return pl.DataFrame(columns)
-
-
-def distinct(cells: Any) -> tuple[list[str], NDArray[Any]]:
-    """Return the different cells in their order, and which of them each row has.
-
-    Cells are a list, or a polars Series: where many rows share few cells, none of
-    these becomes a Python object more than once.
-
-    Examples
-    --------
-    >>> distinct(["b", "a", "b"])
-    (['b', 'a'], array([0, 1, 0]))
-    """
-    if not isinstance(cells, list):
-        import polars as pl
-
-        kinds = cells.unique(maintain_order=True)
-        if 2 * len(kinds) < len(cells):
-            codes = cells.cast(pl.Enum(kinds)).to_physical()
-            return kinds.to_list(), codes.to_numpy()
-        cells = cells.to_list()
-    places: dict[str, int] = {}
-    found = [places.setdefault(cell, len(places)) for cell in cells]
-    return list(places), np.array(found, np.intp)
 
 
 def as_text(
@@ -281,40 +264,10 @@ def check_header(
             raise TableError(reason, "Rename one of them.", name, line)
 
 
-def gaps(
-    table: Table,
-    names: Sequence[str],
-    cure: str = "or leave such rows out with --drop-missing.",
-) -> list[TableError]:
-    """Return the columns with empty cells, and where the first one is."""
-    found = []
-    for name in dict.fromkeys(names):
-        gone = table.missing(name)
-        count = int(gone.sum())
-        if not count:
-            continue
-        cells = counted(count, "cell is", "cells are")
-        rows = counted(table.n_rows, "row")
-        which, them = ("it", "it") if count == 1 else ("the first", "them")
-        reason = f"{cells} empty in {rows}; this line has {which}"
-        line = table.line(int(gone.argmax()))
-        how = f"Fill {them}, {cure}"
-        found.append(TableError(reason, how, name, line, table.source))
-    return found
-
-
-def refuse_gaps(table: Table, names: Sequence[str]) -> None:
-    """Raise if a cell of some columns is empty; all columns are named at once."""
-    refuse(gaps(table, names), table.source)
-
-
-def refuse_kind(table: Table, name: str, text: bool) -> None:
-    """Raise if a column is text and was numbers in training, or the other way round."""
-    if table.is_text(name) and not text:
-        reason = "holds text, but held numbers when the model was fitted"
-        cure = table.why_text.get(name, "")
-        raise TableError(reason, cure, name, source=table.source)
-    if text and not table.is_text(name):
-        reason = "holds numbers, but held text when the model was fitted"
-        cure = f"Read it as text with --text {shlex.quote(name)}."
-        raise TableError(reason, cure, name, source=table.source)
+def library(name: str, what: str) -> Any:
+    """Return a library, or say what needs it."""
+    try:
+        return import_module(name)
+    except ImportError as error:
+        reason = f"{what}, which needs {name}"
+        raise TableError(reason, 'pip install "rankfair[cli]"') from error

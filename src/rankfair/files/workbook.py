@@ -6,12 +6,13 @@ import io
 import re
 import warnings
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from datetime import datetime
 from itertools import zip_longest
 from typing import Any, TypeAlias
 from zipfile import BadZipFile, ZipFile
 
-from rankfair.files.table import Reading, Table
+from rankfair.files.table import Reading, Table, library
 from rankfair.input.errors import InputError, TableError, listed, printable, shown
 
 Row: TypeAlias = tuple[int, list[str]]
@@ -22,13 +23,10 @@ MOST_ROWS = (1 << 20) - 1
 
 def is_workbook(raw: bytes) -> bool:
     """Tell whether this is a workbook of Excel since 2007."""
-    if not raw.startswith(b"PK\x03\x04"):
-        return False
-    try:
-        with ZipFile(io.BytesIO(raw)) as archive:
-            return "xl/workbook.xml" in archive.namelist()
-    except (BadZipFile, NotImplementedError):
-        return False
+    if raw.startswith(b"PK\x03\x04"):
+        with suppress(BadZipFile, NotImplementedError), ZipFile(io.BytesIO(raw)) as it:
+            return "xl/workbook.xml" in it.namelist()
+    return False
 
 
 def read_rows(raw: bytes, reading: Reading) -> tuple[list[Row], str]:
@@ -37,7 +35,7 @@ def read_rows(raw: bytes, reading: Reading) -> tuple[list[Row], str]:
     Blank columns are left out.  A number is its shortest text, a date is
     ``2024-01-31``.  Beside them a note on other sheets, one of which may be meant.
     """
-    openpyxl = _library("is an Excel workbook")
+    openpyxl = library("openpyxl", "is an Excel workbook")
     with ZipFile(io.BytesIO(raw)) as archive:
         size = sum(each.file_size for each in archive.infolist())
     if size > reading.max_bytes:
@@ -103,7 +101,7 @@ def _as_text(value: Any, decimal: str) -> str:
 
 def to_workbook(table: Table) -> bytes:
     """Return a table as a workbook of one sheet; no text is a formula there."""
-    openpyxl = _library("would be an Excel workbook")
+    openpyxl = library("openpyxl", "would be an Excel workbook")
     if table.n_rows > MOST_ROWS:
         raise TableError("has more rows than a workbook holds", "Write CSV or Parquet.")
     book = openpyxl.Workbook(write_only=True)
@@ -126,13 +124,3 @@ def to_workbook(table: Table) -> bytes:
     stream = io.BytesIO()
     book.save(stream)
     return stream.getvalue()
-
-
-def _library(what: str) -> Any:
-    """Return openpyxl, or say that it is needed."""
-    try:
-        import openpyxl
-    except ImportError as error:
-        reason = f"{what}, which needs openpyxl"
-        raise TableError(reason, 'pip install "rankfair[cli]"') from error
-    return openpyxl

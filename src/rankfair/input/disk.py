@@ -136,11 +136,9 @@ def working_folder(parent: Path | None = None) -> Iterator[Path]:
     >>> folder.exists()
     False
     """
-    made = Path(tempfile.mkdtemp(prefix=PREFIX, dir=parent))
-    try:
-        yield made
-    finally:
-        shutil.rmtree(made, ignore_errors=True)
+    settings: Any = {"dir": parent, "ignore_cleanup_errors": True}
+    with tempfile.TemporaryDirectory(prefix=PREFIX, **settings) as made:
+        yield Path(made)
 
 
 def sync(path: Path) -> None:

@@ -237,61 +237,38 @@ class FileError(InputError):
         place += [f"column {quoted(self.column)}"] if self.column is not None else []
         link = ": " if self.line is not None or self.column is not None else " "
         head = ", ".join(place) + link if place else ""
-        end = "" if str(self.cure).endswith((".", "?")) else "."
-        return f"{head}{self.expected}.{f' {self.cure}{end}' if self.cure else ''}"
+        said = filter(None, [f"{head}{self.expected}", str(self.cure)])
+        return " ".join(it if it.endswith((".", "?")) else f"{it}." for it in said)
 
 
 class TableError(FileError):
     """A table that cannot be read or written without a guess."""
 
-    @property
-    def parts(self) -> Sequence[TableError]:
-        """All problems, one by one."""
-        return [self]
 
-
-class TableProblemsError(TableError):
-    """Several things that are wrong with one table, a line each.
+def refuse(problems: Sequence[TableError], source: str = "", most: int = 10) -> None:
+    """Raise what is wrong with a table, a line each; nothing if all is well.
 
     Examples
     --------
-    >>> found = [TableError("x is odd", line=4), TableError("is cut", line=2)]
-    >>> print(TableProblemsError(found))
-    The table has 2 problems:
+    >>> refuse([TableError("x is odd", line=4), TableError("is cut", line=2)], "a.csv")
+    Traceback (most recent call last):
+    ...
+    rankfair.input.errors.TableError: a.csv has 2 problems:
     - line 2: is cut.
     - line 4: x is odd.
     """
-
-    def __init__(
-        self, problems: Sequence[TableError], source: str = "", most: int = 10
-    ):
-        found = sorted(problems, key=lambda each: each.line or 0)
-        super().__init__(f"has {len(found)} problems", source=source)
-        self._problems, self.most = found, most
-        self.args = problems, source, most
-
-    @property
-    def parts(self) -> Sequence[TableError]:
-        """All problems, one by one."""
-        return self._problems
-
-    def render(self, spell: Callable[[Argument], str] = str) -> str:
-        """Return the first problems, a line each, and how many more there are."""
-        more = len(self._problems) - self.most
-        head = f"{printable(str(self.argument)) or 'The table'} {self.expected}"
-        said = [head + (f"; the first {self.most}:" if more > 0 else ":")]
-        for each in self._problems[: self.most]:
-            each.argument = ""  # the file is named above
-            said.append(f"- {each.render(spell)}")
-        return "\n".join([*said, f"- and {more} more."] if more > 0 else said)
-
-
-def refuse(problems: Sequence[TableError], source: str = "") -> None:
-    """Raise what is wrong with a table, all of it at once; nothing if all is well."""
-    if len(problems) > 1:
-        raise TableProblemsError(problems, source)
-    for only in problems:
+    for only in problems if len(problems) == 1 else ():
         raise only
+    found = sorted(problems, key=lambda it: (str(it.argument), it.line or 0))
+    for each in found:
+        if each.argument == source:  # which is named above
+            each.argument = ""
+    more, said = len(found) - most, [f"- {each}" for each in found[:most]]
+    first = f"; the first {most}" if more > 0 else ""
+    said += [f"- and {more} more."] if more > 0 else []
+    if found:
+        lines = "\n".join([f"has {len(found)} problems{first}:", *said])
+        raise TableError(lines, source=source or "The table")
 
 
 class ModelFileError(FileError):

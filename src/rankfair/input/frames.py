@@ -33,8 +33,6 @@ SORTED_ROWS = (
 FIT_MORE = "Use the labels of training, or fit with rows of these too."
 EXACT = 2.0**53  # below it floats tell whole numbers apart
 
-_PLAIN = {"String": "text", "Categorical": "categories", "Enum": "categories"}
-
 
 # Tables
 
@@ -64,8 +62,7 @@ class InputTable:
     def column(self, j: int) -> Column:
         """Return column ``j`` of all, as a view of a dense array."""
         if self.names is not None:
-            own = self.rows.columns.index(self.names[j]) if self.is_part else j
-            found: Column = self.rows[:, own]
+            found: Column = self.rows.get_column(self.names[j])
             return found
         if issparse(self.rows):
             return np.asarray(self.rows[:, [j]].toarray().ravel())
@@ -218,31 +215,26 @@ def column_numbers(column: Column, argument: str) -> Floats:
     >>> column_numbers(np.array([1, 2]), "y").tolist()
     [1.0, 2.0]
     """
+    what = "text"
     if isinstance(column, nw.Series):
-        if column.dtype in (nw.Categorical, nw.Enum, nw.String):
-            _refuse_text(column.to_list(), argument, str(column.dtype))
+        what = "categories" if column.dtype in (nw.Categorical, nw.Enum) else what
         column = column.to_numpy()
-    if column.dtype.kind in "biuf":
+    if column.dtype.kind in "biuf" and what == "text":
         return np.asarray(column, dtype=np.float64)
-    if column.dtype.kind not in "OUS":
+    if column.dtype.kind not in "OUSbiuf":
         expected = f"has dtype {column.dtype}: numbers are expected"
         raise InputError(argument, expected, cure=_cure(argument))
     values = column.tolist()
-    _refuse_text(values, argument, "text")
-    filled = [math.nan if is_missing(value) else value for value in values]
-    return np.asarray(filled, dtype=object).astype(np.float64)
-
-
-def _refuse_text(values: list[Any], argument: str, kind: str) -> None:
-    text = [value for value in values if isinstance(value, str | bytes)]
-    if text or kind != "text":
-        example = f", for example {shown((text or values)[0])}" if values else ""
+    no_numbers = [v for v in values if isinstance(v, str | bytes) or what != "text"]
+    if no_numbers:
+        example = f"{len(values)} values, for example {shown(no_numbers[0])}"
         raise InputError(
             argument,
-            f"holds {_PLAIN.get(kind, kind)} where numbers are expected "
-            f"({len(text) or len(values)} of {len(values)} values{example})",
+            f"holds {what} where numbers are expected ({len(no_numbers)} of {example})",
             cure=_cure(argument),
         )
+    filled = [math.nan if is_missing(value) else value for value in values]
+    return np.asarray(filled, dtype=object).astype(np.float64)
 
 
 def _cure(argument: str) -> Words:
@@ -371,23 +363,16 @@ def refuse_infinite(values: Any, names: Sequence[str], argument: str = "X") -> N
         # NaN and inf stay in a sum; what is too large to be added is looked at below.
         if math.isfinite(values.sum()):
             return
-    bad = [
-        _describe_bad(column, name)
-        for column, name in zip(np.atleast_2d(values.T), names or ("",), strict=True)
-        if not np.isfinite(column).all()
-    ]
+    bad = []
+    for column, name in zip(np.atleast_2d(values.T), names or ("",), strict=True):
+        counts = (np.isnan(column).sum(), "NaN"), (np.isinf(column).sum(), "inf")
+        said = " and ".join(f"{n} {what}" for n, what in counts if n)
+        bad += [f"{said} in column {shown(name)}" if name else said] if said else []
     if bad:
         rest = len(bad) - 5
         more = f" and {counted(rest, 'more column')}" if rest > 0 else ""
         expected = f"must be finite, but has {'; '.join(bad[:5])}{more}"
         raise InputError(argument, expected, cure="Drop or impute these rows.")
-
-
-def _describe_bad(column: Floats, name: str) -> str:
-    nan, infinite = int(np.isnan(column).sum()), int(np.isinf(column).sum())
-    counts = [f"{n} {what}" for n, what in ((nan, "NaN"), (infinite, "inf")) if n]
-    where = f" in column {shown(name)}" if name else ""
-    return f"{' and '.join(counts)}{where}"
 
 
 def finite_predictions(m: Floats) -> Floats:
@@ -477,19 +462,14 @@ def find_known(column: Column, argument: str) -> tuple[Codes, NDArray[Any]]:
     if isinstance(column, nw.Series):
         number = column.dtype.is_numeric() or column.dtype == nw.Boolean
         if column.dtype == nw.String and column.implementation.is_polars():
-            kinds = column.unique().drop_nulls().sort()
-            if 2 * len(kinds) < len(column):  # few become objects, and only once
-                texts = kinds.to_list()
-                places = column.cast(nw.Enum(texts)).to_native().to_physical()
-                placed: Codes = places.cast(int).fill_null(-1).to_numpy()
-                return placed, label_array(texts)
+            return _code_cells(column.to_native(), argument)
         if not number or (not column.dtype.is_float() and column.null_count()):
-            return _code_objects(column.to_list(), argument)
+            return _code_cells(column.to_list(), argument)
         column = column.to_numpy()
     if column.dtype.kind == "M":
         column = column.astype("M8[us]")
     if column.dtype.kind not in "biuf":
-        return _code_objects(column.tolist(), argument)
+        return _code_cells(column.tolist(), argument)
     if column.dtype.kind != "f":
         return _code_numbers(column)
     known = ~np.isnan(column)
@@ -519,20 +499,45 @@ def _code_numbers(values: NDArray[Any]) -> tuple[Codes, NDArray[Any]]:
     return codes.astype(np.intp, copy=False), labels
 
 
-def _code_objects(values: list[Any], argument: str) -> tuple[Codes, NDArray[Any]]:
+def _code_cells(cells: Any, argument: str) -> tuple[Codes, NDArray[Any]]:
     try:
-        distinct = dict.fromkeys(values)
+        kinds, codes = distinct(cells)
     except TypeError as error:
         plain = f"must hold plain labels (text, numbers, booleans): {error}"
         raise InputError(argument, plain) from None
-    labels = [label for label in distinct if not is_missing(label)]
+    labels = [kind for kind in kinds if not is_missing(kind)]
     try:
         labels.sort()
     except TypeError:
         labels.sort(key=str)
     index = {label: code for code, label in enumerate(labels)}
-    codes = np.array([index.get(value, -1) for value in values], np.intp)
-    return codes, label_array(labels)
+    places = np.array([index.get(kind, -1) for kind in kinds], np.intp)
+    return places[codes], label_array(labels)
+
+
+def distinct(cells: Any) -> tuple[list[Any], NDArray[Any]]:
+    """Return the different cells in their order, and which of them each row has.
+
+    Cells are a list, or a polars Series: where many rows share few cells, none of
+    these becomes a Python object more than once.
+
+    Examples
+    --------
+    >>> distinct(["b", "a", "b"])
+    (['b', 'a'], array([0, 1, 0]))
+    """
+    if not isinstance(cells, list):
+        import polars as pl
+
+        kinds = cells.drop_nulls().unique(maintain_order=True)
+        if 2 * len(kinds) < len(cells):
+            codes = cells.cast(pl.Enum(kinds)).to_physical().cast(int)
+            missing = [None] if cells.null_count() else []
+            return kinds.to_list() + missing, codes.fill_null(len(kinds)).to_numpy()
+        cells = cells.to_list()
+    places: dict[Any, int] = {}
+    found = [places.setdefault(cell, len(places)) for cell in cells]
+    return list(places), np.array(found, np.intp)
 
 
 def label_array(labels: list[Any]) -> NDArray[Any]:

@@ -282,7 +282,7 @@ def read_audited(
     task_predictions: Any = None,
 ) -> ScoredRows:
     """Check all arguments and return them as arrays."""
-    read = _read_predictions(y_pred)
+    read = _read_predictions(y_pred, "y_pred")
     n_rows = len(next(iter(read.values()))[0])
     more: dict[str, Any] = {"n_given": n_rows, "places": np.arange(n_rows)}
     if y_true is not None:
@@ -291,8 +291,6 @@ def read_audited(
             raise InputError("y_true", "has one name", f"{len(columns)} names")
         more["target"] = read_target(columns[0], "y_true", n_rows)
         more["target_name"] = names[0]
-    for name, (m, _) in read.items():
-        check_lengths(n_rows, **{f"y_pred[{name!r}]": m})
     weights = read_weights(sample_weight, n_rows)
     if frequency_weights:
         _refuse_no_frequencies(weights)
@@ -328,33 +326,29 @@ def read_audited(
 
 
 def _read_predictions(
-    y_pred: Any, argument: str = "y_pred"
+    given: Any, argument: str, n_rows: int | None = None
 ) -> dict[str, tuple[Floats, Floats]]:
-    if not isinstance(y_pred, dict):
-        return {MODEL: read_ranked(y_pred, argument)}
-    if not y_pred:
+    if not isinstance(given, dict):
+        return {MODEL: read_ranked(given, argument, n_rows)}
+    if not given:
         raise InputError(
             argument,
             "is an empty dict: a name and predictions for each model are expected, "
             '{"before": p0, "after": p1}',
         )
-    refuse_same_names(argument, [*map(str, y_pred)], "models")  # 1 and "1"
-    return {
-        str(name): read_ranked(values, f"{argument}[{name!r}]")
-        for name, values in y_pred.items()
-    }
+    refuse_same_names(argument, [*map(str, given)], "models")  # 1 and "1"
+    read = {}
+    for name, values in given.items():
+        read[str(name)] = one = read_ranked(values, f"{argument}[{name!r}]", n_rows)
+        n_rows = len(one[0])
+    return read
 
 
-def _read_within(
-    task_predictions: Any, names: Sequence[str], n_rows: int
-) -> dict[str, Floats]:
-    argument = "task_predictions"
-    read = _read_predictions(task_predictions, argument)
+def _read_within(given: Any, names: Sequence[str], n_rows: int) -> dict[str, Floats]:
+    read = _read_predictions(given, "task_predictions", n_rows)
     if list(read) != names:
         expected = f"must name the predictions {listed(names)}, as y_pred"
-        raise InputError(argument, expected, listed([*read]))
-    for _, exact in read.values():
-        check_lengths(n_rows, **{argument: exact})
+        raise InputError("task_predictions", expected, listed([*read]))
     return {name: exact for name, (_, exact) in read.items()}
 
 

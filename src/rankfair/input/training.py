@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
+import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import hstack, issparse
@@ -15,12 +16,7 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import validate_data
 
 from rankfair.input.arrays import Bools, Codes, Column, Floats
-from rankfair.input.errors import (
-    Argument,
-    InputError,
-    listed,
-    shown,
-)
+from rankfair.input.errors import Argument, InputError, listed, shown
 from rankfair.input.frames import (
     InputTable,
     column_numbers,
@@ -83,7 +79,8 @@ class GroupEncoder:
             return cls(column, groups.name, groups.labels, sizes[1:] / sizes.sum())
         numbers = column_numbers(values, groups.name)
         known = ~np.isnan(numbers)
-        mean = np.average(numbers[known], weights=_of(weights, known))
+        mass = None if weights is None else weights[known]
+        mean = np.average(numbers[known], weights=mass)
         return cls(column, groups.name, None, np.array([mean]))
 
     @property
@@ -168,7 +165,7 @@ class Columns:
 class Named:
     """Columns of rows that are not in memory."""
 
-    names: tuple[str, ...]
+    columns: tuple[str, ...]
 
 
 def feature_record(X: Any) -> dict[str, Any]:
@@ -179,12 +176,45 @@ def feature_record(X: Any) -> dict[str, Any]:
     >>> feature_record([[1.0, 2.0]])
     {'n_features_in_': 2}
     """
-    if isinstance(X, Named):
-        names = np.array(X.names, dtype=object)
-        return {"n_features_in_": len(names), "feature_names_in_": names}
+    if names := text_names(X):
+        named = np.array(names, dtype=object)
+        return {"n_features_in_": len(names), "feature_names_in_": named}
     probe = BaseEstimator()
     validate_data(probe, X, skip_check_array=True)
     return dict(vars(probe))
+
+
+def text_names(X: Any) -> list[str]:
+    """Return the names of the columns of a frame; none if some are no text.
+
+    Scikit-learn below 1.9 asks frames that are not of pandas for them in a way that
+    polars is about to drop.
+
+    Examples
+    --------
+    >>> text_names(Named(("a", "b"))), text_names([[1.0]])
+    (['a', 'b'], [])
+    """
+    names = [*getattr(nw.from_native(X, pass_through=True), "columns", ())]
+    return names if all(isinstance(name, str) for name in names) else []
+
+
+def refuse_other_names(names: Sequence[str], known: Sequence[str]) -> None:
+    """Raise, in the words of scikit-learn, if new rows have other columns."""
+    if [*names] == [*known]:
+        return
+    found = "The feature names should match those that were passed during fit.\n"
+    others = {
+        "unseen at fit time": sorted({*names} - {*known}),
+        "seen at fit time, yet now missing": sorted({*known} - {*names}),
+    }
+    for what, those in others.items():
+        if those:
+            lines = [*those[:5], "..."] if len(those) > 5 else those
+            found += "\n- ".join([f"Feature names {what}:", *lines]) + "\n"
+    if not any(others.values()):
+        found += "Feature names must be in the same order as they were in fit.\n"
+    raise ValueError(found)
 
 
 # Rows to fit
@@ -259,10 +289,6 @@ class TrainingRows:
             attributes=tuple(each.take(keep) for each in self.attributes),
             kept=keep,
         )
-
-
-def _of(values: NDArray[Any] | None, rows: NDArray[Any]) -> NDArray[Any] | None:
-    return None if values is None else values[rows]
 
 
 def is_pair(attributes: Sequence[SensitiveGroups]) -> bool:
@@ -412,12 +438,11 @@ def read_predictors(
         own = [j for j in at if j not in protected]
         parts, end = [([at[j] for j in own], table.numbers(own))], len(at)
         for each in layout.protected:
-            j = each.column
+            j, width = each.column, len(each.names)
             numbers = each.labels is None
             known = column_numbers(table.column(j), "X") if numbers else of_columns[j]
-            start = end if each.apart else at[j]
-            end += len(each.names) if each.apart else 0
-            places = [*range(start, start + len(each.names))]
+            places = [*range(end, end + width)] if each.apart else [at[j]]
+            end += width if each.apart else 0
             parts.append((places, each.columns_of(known)))
         if issparse(parts[0][1]):
             order = np.argsort([place for places, _ in parts for place in places])

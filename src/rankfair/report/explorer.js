@@ -97,10 +97,14 @@
     const step = 25, top = 20, height = top + step * (lines.length + (others > 0)) + 4;
     const [svg, width] = canvas("aucs", height), left = Math.min(150, width * 0.4), right = width - 12;
     const x = (v) => left + v / UNIT * (right - left), y = (line) => top + step * (line + 0.5);
+    const upright = (v, kind) => draw(svg, "line", { class: kind, x1: x(v), x2: x(v), y1: top, y2: height });
     for (const [v, label] of data.auc) {
-      draw(svg, "line", { class: label === "0.5" ? "half" : "grid", x1: x(v), x2: x(v), y1: top, y2: height });
+      upright(v, "grid");
       draw(svg, "text", { x: x(v), y: 12, "text-anchor": "middle" }, label);
     }
+    // Parity need not have a tick of its own.
+    const [[low, first], [high, second]] = data.auc;
+    upright(low + (high - low) * (0.5 - first) / (second - first), "half");
     const from = states[last].aucs, dots = [];
     const add = (line, at, kind, r) => {
       if (from[at] === null) return;
@@ -181,7 +185,7 @@
   };
   slider.addEventListener("input", () => { stop(); show(Number(slider.value)); });
 
-  // From where nothing is asked to parity, and back to where the reader was.
+  // From no constraint to parity, and back to where the reader was.
   let timer = 0;
   const stop = () => {
     clearInterval(timer);

@@ -181,6 +181,7 @@
       : `${commas(chosen.length)} found of ${commas(set.task.length)} tasks`;
     $("task-status").textContent = rows.length
       ? `Rows ${commas(from + 1)} to ${commas(from + rows.length)} of ${of}` : "No task is like that.";
+    document.querySelector("#task-pager .buttons").hidden = set.task.length <= size;
     for (const button of document.querySelectorAll("[data-page]")) {
       const back = button.dataset.page === "first" || button.dataset.page === "previous";
       button.disabled = back ? state.page === 0 : state.page === pages - 1;

@@ -83,7 +83,9 @@ def draw_audit(audit: Audit, axes: Any = None) -> Any:
         y = [place_of[c.pair] + offset for c in mine]
         x, low, high = np.reshape(numbers_of(c.auc for c in mine), (-1, 3)).T
         look: Any = {"fmt": "o", "ms": 5, "color": colours[j % 5]}
-        axes.errorbar(x, y, xerr=(x - low, high - x), label=_plain(model), **look)
+        # Lists: older versions look for finite numbers in arrays, and warn of one row.
+        errors = [(x - low).tolist(), (high - x).tolist()]
+        axes.errorbar(x, y, xerr=errors, label=_plain(model), **look)
     axes.axvline(0.5, color=INK, lw=0.8)
     rows = [_plain(f"{feature}: {a} v {b}") for feature, a, b in place_of]
     axes.set_yticks(range(len(rows)), rows)

@@ -23,6 +23,7 @@ from rankfair.core.problem import Groups, Problem
 from rankfair.input.errors import Argument, InputError, listed, shown
 from rankfair.penalties.base import Penalty, out_of
 from rankfair.penalties.task import Task
+from rankfair.projections.paper import Search
 from rankfair.solvers.base import (
     Fitter,
     Line,
@@ -118,9 +119,8 @@ class NCADMM:
             in_a, band = demand.groups.in_a, demand.band
             if self.projection == "shift":
                 return projections.shift(m, in_a, band, demand.groups.weights)
-            if self.projection == "greedy":
-                return projections.paper(m, in_a, band, search="ratio")
-            return projections.paper(m, in_a, band)
+            search: Search = "index" if self.projection == "paper" else "ratio"
+            return projections.paper(m, in_a, band, search=search)
 
         note, V = noted_in(trace, on_step), np.zeros(len(problem.y))
         steps = alternations(problem, penalty, self.rho, project, problem.predict(W), V)
@@ -316,7 +316,7 @@ class Best:
         D = (W0 - fitter.solve(B0 - problem.moments(g)))[None]
         M = np.stack([problem.predict(W) for W in (W0, *D)])
         trained = training_rows(problem, W0, D, M, [self.demand])
-        line = Line(fitter, W0, D, trained, None, None, 0)
+        line = Line(fitter, W0, D, trained, None, None)
         self.offer(line.coefficients(nearest(trained, line.curve.cap).lam))
 
     def solution(self, status: Status, trace: Sequence[Step] = ()) -> Solution:

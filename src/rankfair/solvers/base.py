@@ -91,12 +91,9 @@ class Fitter:
         centre of all rows.
         """
         if self.penalty.intercepts:
-            centre = self.problem.centre
             moments = B.copy()
-            moments[:, :-1] += centre * B[:, -1:]
-            W = self.factor.solve(moments, start)
-            W[: len(B), -1] += (W[: len(B), :-1] * centre).sum(axis=1)
-            return W
+            moments[:, :-1] += self.problem.centre * B[:, -1:]
+            return self._shifted(self.factor.solve(moments, start), 1.0)
         C = self.factor.solve(B[:, :-1], None if start is None else start[:, :-1])
         W = np.zeros((len(C), C.shape[1] + 1))
         W[:, :-1] = C
@@ -114,26 +111,22 @@ class Fitter:
         problem, own = self.problem, W[: self.problem.n_tasks]
         squares = problem.y_squares + float((own * bent(problem, own)).sum())
         loss = 0.5 * squares - float((own * problem.target_moments).sum())
-        return max(loss, 0.0) + self.penalty_of(W)
+        whole = self.penalty.intercepts
+        own = self._shifted(W.copy(), -1.0) if whole else W[:, :-1]
+        return max(loss, 0.0) + self.penalty.value(own)
 
-    def penalty_of(self, W: Floats) -> float:
-        """``β R(W)`` in standard units."""
-        if not self.penalty.intercepts:
-            return self.penalty.value(W[:, :-1])
-        moved = W.copy()
-        own = moved[: self.problem.n_tasks]
-        own[:, -1] -= (own[:, :-1] * self.problem.centre).sum(axis=1)
-        return self.penalty.value(moved)
-
-    def inverse_blocks(self, W: Floats) -> Floats:
-        """Blocks of the inverse Hessian at ``W``, intercept last: (k, n + 1, n + 1).
-
-        They are at the centre of each task: the leverage of a row is ``z̃ᵀ K_j z̃``.
-        """
-        return self.blocks_at(W)(slice(0, self.problem.n_tasks))
+    def _shifted(self, W: Floats, sign: float) -> Floats:
+        """Intercepts moved from the centre of all rows to those of tasks, or back."""
+        own = W[: self.problem.n_tasks]
+        own[:, -1] += sign * (own[:, :-1] * self.problem.centre).sum(axis=1)
+        return W
 
     def blocks_at(self, W: Floats) -> Callable[[slice], Floats]:
-        """The same of some tasks at a time."""
+        """Blocks of the inverse Hessian at ``W``, of some tasks: (t, n + 1, n + 1).
+
+        They are at the centre of each task, the intercept last: the leverage of a row
+        is ``z̃ᵀ K_j z̃``.
+        """
         problem, n = self.problem, self.problem.n_features
         if not self.penalty.intercepts:
             slopes = self.factor.blocks_at(W[:, :-1])
@@ -229,7 +222,11 @@ class Line:
     trained: Counted
     left_out: Counted | None  # None where rows cannot be left out
     rows: Ints | None  # the sorted rows that can be left out; None if all can
-    alone: int  # rows that are the only one of their task
+
+    @property
+    def alone(self) -> int:
+        """How many rows are the only one of their task."""
+        return int(np.count_nonzero(self.fitter.problem.row_counts <= 1.0))
 
     def counted(self, count: str) -> Counted:
         """The predictions to count: left out, or of training rows if that is asked for.

@@ -12,7 +12,6 @@ still open, each at its own place.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property
@@ -37,12 +36,11 @@ from rankfair.solvers.base import (
     noted_in,
     package,
 )
-from rankfair.solvers.counted import TIED, Counted, Demand, Units, quadratic_roots
+from rankfair.solvers.counted import Counted, Demand, Units, quadratic_roots
 from rankfair.solvers.line import nearest
 from rankfair.solvers.roots import Bracket, close_in, first_beyond
 
 Bools = NDArray[np.bool_]
-Count = Callable[[Ints, Floats], Floats]  # some tasks, each at its own place
 
 # Shares of the way to the cap; the side below 0 is that which as a rule leads away.
 SHARES = (0.04, 0.16, -0.25, 0.36, 0.64, 1.0, -1.0)
@@ -138,7 +136,7 @@ class TaskLines:
     ) -> TaskLines:
         """Fit y, and how the fit answers where all tasks are tilted alike."""
         assert problem.groups is not None
-        segments = Segments.of(problem.blocks.sizes, problem.groups)
+        segments = Segments(problem.blocks.sizes, problem.groups)
         demands = in_every_task(constraint, segments, problem.y)
         h = demands.direction * segments.each_row(problem.counts)
         B, squares = problem.sums([h])
@@ -175,39 +173,10 @@ class TaskLines:
         out: Floats = (off * moved).sum(axis=1)
         return out
 
-    def search(self) -> tuple[Floats, Bools]:
-        """The ``x`` nearest to 0, of either sign, and whether they are in their bands.
-
-        The predictions that the user will see have other last bits.  That matters
-        where rows meet, and tasks that are not in their bands are searched again.
-        """
-        every = np.ones(len(self.B0), bool)
-        x, inside = self._nearest(self._quick, every)
-        off = ~inside | ~self.demands.kept(self._seen(np.flatnonzero(every), x))
-        if off.any():
-            again, also = self._nearest(self._seen, off)
-            x, inside = np.where(off, again, x), np.where(off, also, inside)
-        return x, inside
-
-    def _some(self, places: Ints) -> tuple[ByTask, Ints | slice]:
-        """The demands on some tasks, and their rows."""
-        if len(places) == len(self.B0):
-            return self.demands, slice(None)
-        return self.demands.of_tasks(places)
-
-    @cached_property
-    def _rows(self) -> tuple[Floats, Floats]:
-        """The predictions of ``W`` and of ``D``."""
-        return self.fitter.rows.predict(self.W), self.fitter.rows.predict(self.D)
-
-    def _quick(self, places: Ints, x: Floats) -> Floats:
-        demands, rows = self._some(places)
-        m, d = self._rows
-        x = demands.segments.each_row(x)
-        return demands.values(rounded(m[rows] - x * d[rows], TIED))
-
-    def _seen(self, places: Ints, x: Floats) -> Floats:
-        demands, rows = self._some(places)
+    def count(self, places: Ints, x: Floats) -> Floats:
+        """The values that the user will see of some tasks, each at its own ``x``."""
+        some = len(places) < len(self.B0)
+        demands, rows = self.demands.of_tasks(places) if some else (self.demands, None)
         W = self.W.copy()
         W[places] -= x[:, None] * self.D[places]
         return demands.values(seen(self.fitter.rows, W, rows))
@@ -221,20 +190,23 @@ class TaskLines:
         half = (D * (self.B0 - bent(problem, W))).sum(axis=1)
         return quadratic_roots(a, half, self.excess(W))
 
-    def _nearest(self, count: Count, on: Bools) -> tuple[Floats, Bools]:
-        """Look from 0 outwards on both sides, then close in; in the tasks ``on``."""
-        demands = self.demands
+    def search(self) -> tuple[Floats, Bools]:
+        """The ``x`` nearest to 0, of either sign, and whether they are in their bands.
+
+        It looks from 0 outwards on both sides, then closes in.
+        """
+        demands, k = self.demands, len(self.B0)
         low, high = demands.low, demands.high
-        values = count(np.arange(len(on)), np.zeros(len(on)))
+        values = self.count(np.arange(k), np.zeros(k))
         miss = demands.misses(values)
         sign, edge = np.sign(miss), np.where(miss > 0, high, low)
-        start = np.where(demands.kept(values) | ~on, 0.0, np.abs(miss))
+        start = np.where(demands.kept(values), 0.0, np.abs(miss))
         width = np.where(start > 0, high - low, 0.0) + demands.forgiven
 
         def beyond(x: Floats, still: Bools) -> Floats:
             """How far values have to go on to their bands; 0 or less beyond an edge."""
             out, which = np.zeros(len(x)), np.flatnonzero(still)
-            out[which] = sign[which] * (count(which, x[which]) - edge[which])
+            out[which] = sign[which] * (self.count(which, x[which]) - edge[which])
             # Less than a thousandth of what is forgiven is on the edge.
             return np.where(np.abs(out) <= 1e-3 * demands.forgiven, 0.0, out)
 
@@ -250,9 +222,9 @@ class TaskLines:
         return at.b, (at.fb <= 0) & (at.fb >= -width)
 
 
-def seen(problem: Problem, W: Floats, rows: Ints | slice = slice(None)) -> Floats:
+def seen(problem: Problem, W: Floats, rows: Ints | None = None) -> Floats:
     """Predictions of sorted rows as the user will see them, in standard deviations."""
-    if isinstance(rows, slice):
+    if rows is None:
         return problem.user_predict(W)[problem.order] / problem.y_unit
     own = problem.order[rows]
     X, codes = problem.X[own], problem.codes[own]

@@ -54,7 +54,7 @@ def nearest(counted: Counted, cap: tuple[float, float]) -> Place:
 
 def _crossings(counted: Counted, at: Bracket, sign: float) -> Iterator[Place]:
     """Places in a bracket where the value, coming from outside, enters the band."""
-    demand = counted.demand
+    demand, places = counted.demand, dict[float, Place]()
     low, high = demand.band
     edge = high if sign > 0 else low
     enough = partial(_enough, counted)
@@ -62,7 +62,12 @@ def _crossings(counted: Counted, at: Bracket, sign: float) -> Iterator[Place]:
     deep = min(CLOSE * demand.unit, high - low) / 2
 
     def exact(x: float, _: bool) -> float:
-        return sign * (counted.value(float(x)) - edge)
+        places[x] = counted.place(np.array([x]))
+        return sign * (places[x].values[0] - edge)
+
+    def end(bracket: Bracket) -> Place:
+        x = close_in(exact, bracket, enough).b
+        return places.get(x) or counted.place(np.array([x]))
 
     wide = copy(at)
     if deep > MANY_PAIRS:
@@ -73,11 +78,9 @@ def _crossings(counted: Counted, at: Bracket, sign: float) -> Iterator[Place]:
         at = close_in(beyond, at, enough)
         slope = (at.fa - at.fb) / (at.b - at.a)
         root, off = at.b + at.fb / slope, 4 * CLOSE * demand.unit
-        yield counted.place(np.array([root]))
-        at = Bracket(root - off / slope, off, root + off / slope, -off)
-        yield counted.place(np.array([close_in(exact, at, enough).b]))
+        yield end(Bracket(root - off / slope, off, root + off / slope, -off))
     # Where histograms are further off, as far from zero: by exact counts alone.
-    yield counted.place(np.array([close_in(exact, wide, enough).b]))
+    yield end(wide)
 
 
 def _enough(counted: Counted, at: Bracket) -> bool:

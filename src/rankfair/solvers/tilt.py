@@ -52,6 +52,7 @@ MOST_LEVERAGE = 0.999  # rows above it cannot be left out
 
 Find = Callable[[Curve, Counted], Place]
 Blocks = Callable[[slice], Floats]  # of the inverse Hessian, of some tasks
+Lines = tuple[Counted, Counted | None, Ints | None]  # the last three parts of a `Line`
 
 
 @dataclass(frozen=True)
@@ -176,34 +177,33 @@ class TiltedFits:
         That matters where fits bend.
         """
         fitter, engine, K = self.fitter, self.fitter.problem, list[Blocks]()
-        single = engine.row_counts <= 1.0
-        whole = isinstance(engine, Problem)
-        if fitter.penalty.leverages and (whole or self.count == "loo"):
+        elsewhere = isinstance(engine, ChunkedEngine)
+        if fitter.penalty.leverages and (self.count == "loo" or not elsewhere):
             K.append(fitter.blocks_at(at))
             if self.of_g is not fitter and len(D):
                 K.append(self.of_g.blocks_at(D[0]))
-        rows: Ints | None = None
-        if isinstance(engine, ChunkedEngine):
-            ((a, b),) = self.directions
-            own = [each[: engine.n_tasks] for each in (W0, *D)]
-            every = [each(slice(0, engine.n_tasks)) for each in K]
-            kept = engine.kept_line(own, every, np.array([b, a]), MOST_LEVERAGE)
-            lines = [counted_elsewhere(engine, it, self.demands) for it in kept]
-        else:
-            lines, rows = self._lines_of(fitter.rows, W0, D, K)
-        of_all, left_out = (*lines, None)[:2]
-        assert of_all is not None
-        alone = int(np.count_nonzero(single))
-        return Line(fitter, W0, D, of_all, left_out, rows, alone)
+        lines = self._elsewhere(W0, D, K) if elsewhere else self._lines_of(W0, D, K)
+        return Line(fitter, W0, D, *lines)
 
-    def _lines_of(
-        self, problem: Problem, W0: Floats, D: Floats, K: Sequence[Blocks]
-    ) -> tuple[list[Counted | None], Ints | None]:
+    def _elsewhere(self, W0: Floats, D: Floats, K: Sequence[Blocks]) -> Lines:
+        """What `_lines_of` makes, of rows in files or on a cluster."""
+        engine = self.fitter.problem
+        assert isinstance(engine, ChunkedEngine)
+        ((a, b),) = self.directions
+        own = [each[: engine.n_tasks] for each in (W0, *D)]
+        every = [each(slice(0, engine.n_tasks)) for each in K]
+        kept = engine.kept_line(own, every, np.array([b, a]), MOST_LEVERAGE)
+        lines = [counted_elsewhere(engine, it, self.demands) for it in kept]
+        assert lines[0] is not None
+        return lines[0], lines[1] if K else None, None
+
+    def _lines_of(self, W0: Floats, D: Floats, K: Sequence[Blocks]) -> Lines:
         """The predictions of training rows and, with ``K``, by the fits without them.
 
         Rows that are alike are at their mean.  None where a group has no row that can
         be left out.  The rows that can be are returned too, unless all can.
         """
+        problem = self.fitter.rows
         M = np.empty((1 + len(D), len(problem.y)))
         Q = np.empty(M.shape if K else (1, 0))
         fine = np.repeat(problem.row_counts > 1.0, problem.blocks.sizes)
@@ -217,31 +217,29 @@ class TiltedFits:
                 fine[rows] &= ok
                 h[:, ~ok] = 0.0
             for i, target in enumerate((problem.y, *self.directions)):
-                left, q = h[-1 if i else 0], Q[i, rows]
-                np.multiply(left, _part(target, rows, problem), out=q)
-                np.subtract(m[i], q, out=q)
-                q /= 1.0 - left
+                own = h[-1 if i else 0]
+                left = m[i] - own * _part(target, rows, problem)
+                np.divide(left, 1.0 - own, out=Q[i, rows])
 
         problem.each_along([W0, *D], K, visit)
-        lines: list[Counted | None] = [training_rows(problem, W0, D, M, self.demands)]
+        trained = training_rows(problem, W0, D, M, self.demands)
         if not K:
-            return lines, None
+            return trained, None, None
         rows = None if fine.all() else np.flatnonzero(fine)
         some = tuple(it.of_rows(rows, problem.y) for it in self.demands)
         if not all(it.groups.both for it in some):
-            return [*lines, None], rows
-        twins, weights = problem.twins(), problem.weights
-        if rows is not None:
-            Q = Q[:, rows]
-            twins = None if twins is None else twins[rows]
-            weights = None if weights is None else weights[rows]
+            return trained, None, rows
+        twins = problem.twins()
         if twins is not None:
-            alike = np.flatnonzero(twins >= 0)
-            ids, w = twins[alike], None if weights is None else weights[alike]
+            alike = np.flatnonzero((twins >= 0) & fine)
+            ids, w = twins[alike], np.ones(len(alike))
+            if problem.weights is not None:
+                w = problem.weights[alike]
             for q in Q:
-                own = q[alike] if w is None else q[alike] * w
-                q[alike] = np.bincount(ids, own)[ids] / np.bincount(ids, w)[ids]
-        return [*lines, Counted(Q[0], Q[1:], some, Units.of(problem))], rows
+                own = np.bincount(ids, w * q[alike])[ids]
+                q[alike] = own / np.bincount(ids, w)[ids]
+        Q = Q if rows is None else Q[:, rows]
+        return trained, Counted(Q[0], Q[1:], some, Units.of(problem)), rows
 
 
 def _part(target: Direction, rows: slice, problem: Problem) -> Floats:

@@ -108,8 +108,20 @@ def auc_estimate(
     if model is rows and twice_ranks is not None and groups.a.weights is None:
         rank_sum, n_a = int(twice_ranks[0].sum()), len(twice_ranks[0])
         p, test = mann_whitney(rank_sum, np.concatenate(twice_ranks), n_a, seed)
-        method = f"{method}; {test}"
+        method = f"{method}; Mann and Whitney's test, {test}"
     return Estimate(model.value, float(low), float(high), p, method)
+
+
+def auc_of_rows(
+    predicted: Floats,
+    in_a: Bools,
+    tasks: Codes | None,
+    weights: Floats | None,
+    confidence: float,
+) -> Estimate:
+    """Return the AUC of group A against all other rows, as an audit has it."""
+    placed = placements(predicted, in_a, weights)
+    return auc_estimate(*placed, TwoGroups.of(in_a, tasks, weights), confidence)
 
 
 class Prior(NamedTuple):
@@ -139,12 +151,18 @@ class GroupSpread:
     df : float or ndarray
         Its degrees of freedom.
     size : float or ndarray
-        The effective number of independent rows.
+        The effective number of independent rows, or of tasks.
+    alike : float or ndarray
+        The correlation ρ of placements within a task, if tasks are clusters.
+    n_tasks : int
+        The number of tasks, if they are.
     """
 
     variance: Floats | float
     df: Floats | float
     size: Floats | float
+    alike: Floats | float = 0.0
+    n_tasks: int = 0
 
     @property
     def units(self) -> Floats | float:
@@ -152,37 +170,12 @@ class GroupSpread:
         return self.df + 1.0
 
 
-@dataclass(frozen=True)
-class TaskPart:
-    """The part of one group if tasks are clusters; numbers, or arrays for many AUCs.
-
-    Attributes
-    ----------
-    variance : float or ndarray
-        Variance of the mean placement.
-    df : float or ndarray
-        Its degrees of freedom.
-    rows_a_task : float or ndarray
-        The mean size of tasks, weighted by size.
-    alike : float or ndarray
-        The correlation ρ of placements within a task.
-    n_tasks : int
-        The number of tasks.
-    """
-
-    variance: Floats | float
-    df: Floats | float
-    rows_a_task: Floats | float
-    alike: Floats | float
-    n_tasks: int
-
-
 def over_tasks(
     rows: tuple[GroupSpread, GroupSpread],
-    tasks: tuple[TaskPart, TaskPart],
+    tasks: tuple[GroupSpread, GroupSpread],
     doubt: float = 0.5,
 ) -> tuple[GroupSpread, GroupSpread]:
-    """Return the parts of both groups if tasks are clusters.
+    """Return the parts of both groups if tasks are clusters, sizes being of rows.
 
     Tasks of s rows make the variance ``1 + (s − 1) ρ`` times that of independent rows,
     and the effective number of rows smaller by that factor.  The correlation ρ is
@@ -190,19 +183,18 @@ def over_tasks(
     degrees of freedom is added to it.
     """
     seen, weight = np.zeros(()), np.zeros(())
-    for part in tasks:
-        # Tasks of one row do not show the correlation.
-        share = (part.n_tasks - 1) * (1.0 - 1.0 / np.maximum(part.rows_a_task, 1.0))
+    rows_a_task = [
+        np.maximum(own.size / part.size, 1.0)
+        for own, part in zip(rows, tasks, strict=True)
+    ]
+    for part, s in zip(tasks, rows_a_task, strict=True):
+        share = (part.n_tasks - 1) * (1.0 - 1.0 / s)  # tasks of one row show no ρ
         seen, weight = seen + share * part.alike, weight + share
     more = doubt / max(tasks[0].n_tasks + tasks[1].n_tasks - 2, 1)
     alike = np.clip(seen / np.where(weight > 0.0, weight, 1.0) + more, 0.0, 1.0)
     a, b = (
-        GroupSpread(
-            part.variance,
-            part.df,
-            own.size / (1.0 + np.maximum(part.rows_a_task - 1.0, 0.0) * alike),
-        )
-        for own, part in zip(rows, tasks, strict=True)
+        replace(part, size=own.size / (1.0 + (s - 1.0) * alike))
+        for own, part, s in zip(rows, tasks, rows_a_task, strict=True)
     )
     return a, b
 
@@ -255,14 +247,14 @@ class ScoreModel:
         """Tasks are clusters."""
         both, factor = _together(rows.value, way)
         a, b = (
-            TaskPart(
+            GroupSpread(
                 part.variance,
                 both or part.df,
-                own.size * (part.share @ part.share),
+                1.0 / float(part.share @ part.share),
                 part.clusters.rho if part.clusters else 1.0,
                 int(np.count_nonzero(part.share)),
             )
-            for part, own in ((way.a, rows.a), (way.b, rows.b))
+            for part in (way.a, way.b)
         )
         parts = over_tasks((rows.a, rows.b), (a, b))
         return cls(rows.auc, *parts, TASKS, factor, way.n_clusters)
@@ -349,8 +341,8 @@ def _together(auc: float, way: Difference) -> tuple[float | None, float]:
     a, b, total = way.a, way.b, way.a.variance + way.b.variance
     if not (abs(way.covariance) > ROUNDING * total and a.clusters and b.clusters):
         return None, 1.0
-    both = float(a.clusters.less(b.clusters).variances().sum())
-    apart = float(a.clusters.variances().sum() + b.clusters.variances().sum())
+    both = float(a.clusters.less(b.clusters).variances.sum())
+    apart = float(a.clusters.variances.sum() + b.clusters.variances.sum())
     weight = TASKS.variance / information(auc, way.df + 1.0)
     seen, expected = 1.0 - 2.0 * way.covariance / total, both / apart
     return way.df, float((way.df * seen + weight * expected) / (way.df + weight))

@@ -151,8 +151,8 @@ def certify(
     Parameters
     ----------
     model : fitted regressor
-        Anything with ``predict``: `RankFairRegressor` (whose own ``certify`` is the
-        same), `TiltedRegressor`, `RankFairPostprocessor`, or another library's model.
+        Anything with ``predict``: `RankFairRegressor` (of which this is a method too),
+        `TiltedRegressor`, `RankFairPostprocessor`, or another library's model.
     X : array-like or data frame of shape (N, `n_features_in_`)
         New rows, as for ``predict``.
     y : array-like of shape (N,), optional
@@ -233,75 +233,56 @@ def certify_predictions(
         other = auc_spread(predicted, in_a, tasks)
         spread = max(spread, other, key=lambda each: each.bound(confidence))
     n_a = int(np.count_nonzero(in_a))
+    method, doubts = _method(spread)
     return Certificate(
         auc=spread.auc,
         bound=spread.bound(confidence),
         interval=spread.interval(confidence),
         confidence=confidence,
-        method=_method(spread),
+        method=method,
         n_a=n_a,
         n_b=len(in_a) - n_a,
         n_clusters=spread.n_clusters,
-        notes=(reason, *_doubts(spread)),
+        notes=(reason, *doubts),
     )
 
 
-def _method(spread: Spread) -> str:
-    if not spread.estimable:
-        return "none"
-    if spread.exact:
-        return "exact"
-    return "delong-logit" if spread.n_clusters is None else "clusters"
-
-
-def _doubts(spread: Spread) -> list[str]:
+def _method(spread: Spread) -> tuple[str, tuple[str, ...]]:
+    """Return the name of the method, and what a reader should know of it."""
     unit = "row" if spread.n_clusters is None else "task"
     if not spread.estimable:
-        return [f"Not estimable: a group has one {unit} only, which shows no spread."]
+        why = f"Not estimable: a group has one {unit} only, which shows no spread."
+        return "none", (why,)
     if spread.exact:
-        return ["No placement differs from another: the bound is Hoeffding's."]
-    if spread.few:
-        return [f"Few {unit}s: the interval allows for the greatest possible variance."]
-    return []
+        why = "No placement differs from another: the bound is Hoeffding's."
+        return "exact", (why,)
+    few = f"Few {unit}s: the interval allows for the greatest possible variance."
+    method = "delong-logit" if spread.n_clusters is None else "clusters"
+    return method, (few,) if spread.few else ()
 
 
 def _certify_rows(rows: ScoredRows, confidence: float) -> Certificate:
-    """Bound the rank gap of these rows, of two groups or of each of several."""
+    """Bound the rank gap of these rows, of two groups or of each of several.
+
+    Of several each is compared with all others, with Bonferroni's correction.
+    """
     (groups,) = rows.groupings
     labels = groups.labels.tolist()
-    if len(labels) > 2:
-        return _certify_each(rows, labels, confidence)
-    found = certify_predictions(rows.exact, groups.in_a, rows.tasks, confidence)
-    return _completed(found, rows, groups=(labels[0], labels[1]))
-
-
-def _certify_each(
-    rows: ScoredRows, labels: list[Any], confidence: float
-) -> Certificate:
-    """Each group against all others, with Bonferroni's correction."""
-    each, of = 1.0 - (1.0 - confidence) / len(labels), rows.groupings[0].codes
+    n = len(labels)
+    contrasts = [(1, labels[0])] if n == 2 else [(code, None) for code in range(n)]
+    each = 1.0 - (1.0 - confidence) / len(contrasts)
     parts = tuple(
         replace(
-            certify_predictions(rows.exact, of == code, rows.tasks, each),
-            groups=(None, label),
+            certify_predictions(rows.exact, groups.codes == code, rows.tasks, each),
+            groups=(against, labels[code]),
         )
-        for code, label in enumerate(labels)
+        for code, against in contrasts
     )
     # A bound that is not known may be the largest.
     worst = max(parts, key=lambda part: part.bound if part.estimable else math.inf)
-    return _completed(
-        replace(worst, confidence=confidence, parts=parts),
-        rows,
-        f"{len(labels)} groups, each against all others; the worst off is "
-        f"{shown(worst.groups[1])}.",
-    )
-
-
-def _completed(
-    found: Certificate, rows: ScoredRows, *notes: str, **more: Any
-) -> Certificate:
-    """Return a certificate with the error and the notes of its rows."""
-    rmse = math.nan
-    if rows.target is not None:
-        rmse = errors(rows.target, rows.m, None, None, found.confidence)[0].value
-    return replace(found, rmse=rmse, notes=notes + found.notes, **more)
+    rmse = errors(rows.target, rows.m, None, None, confidence)[0].value
+    if n == 2:
+        return replace(worst, rmse=rmse)
+    who = f"{n} groups, each against all others; the worst off is "
+    notes = (f"{who}{shown(worst.groups[1])}.", *worst.notes)
+    return replace(worst, confidence=confidence, rmse=rmse, notes=notes, parts=parts)

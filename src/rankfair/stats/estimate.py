@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from functools import cached_property
 
 import numpy as np
 from scipy.special import ndtri, stdtr, stdtrit
@@ -257,7 +257,8 @@ class TwoGroups:
         return self.a.weights, self.b.weights
 
 
-class Clusters(NamedTuple):
+@dataclass(frozen=True)
+class Clusters:
     """The parts of clusters in a mean, or in a difference of two; an entry each."""
 
     share: Floats  # of the weight
@@ -276,7 +277,7 @@ class Clusters(NamedTuple):
             self.alike + other.alike,
         )
 
-    @property
+    @cached_property
     def rho(self) -> float:
         """The correlation of rows within a cluster; 1 if it cannot be estimated.
 
@@ -289,8 +290,9 @@ class Clusters(NamedTuple):
         most = whole - float((self.alone / share).sum())
         return float((seen / share).sum()) / most if most > ROUNDING * whole else 1.0
 
+    @cached_property
     def variances(self) -> Floats:
-        """Return the variance of each cluster's sum, ``(1 − ρ) alone + ρ alike²``."""
+        """The variance of each cluster's sum, ``(1 − ρ) alone + ρ alike²``."""
         rho = min(max(self.rho, 0.0), 1.0)
         found: Floats = (1.0 - rho) * self.alone + rho * self.alike**2
         return found if found.any() else self.share**2  # nothing differs
@@ -300,8 +302,7 @@ class Clusters(NamedTuple):
 
         Clusters with variances v count as ``(Σv)² / Σv²``, less one for the mean.
         """
-        v = self.variances()
-        v = v / v.max()
+        v = self.variances / self.variances.max()
         return max(float(v.sum() ** 2 / (v @ v)) - 1.0, 1.0)
 
 
@@ -318,17 +319,19 @@ class MeanVariance:
     clusters: Clusters | None = None
 
     @classmethod
-    def of_rows(cls, values: Floats) -> MeanVariance:
-        """Every row is independent of the others."""
-        n, none = float(len(values)), values[:0]
+    def of(
+        cls, values: Floats, mean: float, group: GroupRows, n_tasks: int | None
+    ) -> MeanVariance:
+        """Rows are independent, or with a number of tasks these are."""
+        excess, n = values - mean, group.n
+        if n_tasks is not None:
+            assert group.tasks is not None
+            return cls.of_clusters(excess, group.tasks, n_tasks, group.weights)
+        if group.weights is not None:
+            found = cls.of_clusters(excess, np.arange(n), n, group.weights)
+            return replace(found, clusters=None)
         variance = float(values.var(ddof=1)) / n if n > 1 else math.nan
-        return cls(none, none, variance, n - 1.0, n, n)
-
-    @classmethod
-    def of_weighted(cls, excess: Floats, weights: Floats) -> MeanVariance:
-        """Every row is independent of the others, and counts by its weight."""
-        n = len(excess)
-        return replace(cls.of_clusters(excess, np.arange(n), n, weights), clusters=None)
+        return cls(values[:0], values[:0], variance, n - 1.0, n, n)
 
     @classmethod
     def of_clusters(
@@ -353,7 +356,7 @@ class MeanVariance:
         found = Clusters(share, sums, more * squares, alone, alike)
         # The largest share limits how many disjoint pairs of clusters there can be.
         variance, units = float(influences @ influences), 1.0 / float(share.max())
-        worth = (spread**2 or 1.0) / float(found.variances().sum())
+        worth = (spread**2 or 1.0) / float(found.variances.sum())
         return cls(influences, share, variance, found.degrees(), units, worth, found)
 
 
@@ -389,21 +392,15 @@ class Difference:
         cls, values_a: Floats, values_b: Floats, groups: TwoGroups, clustered: bool
     ) -> Difference:
         """Compare two means, rows being independent or tasks being clusters."""
-        w_a, w_b = groups.weights
-        mean_a = float(np.average(values_a, weights=w_a))
-        mean_b = float(np.average(values_b, weights=w_b))
-        if not clustered:
-            if w_a is None or w_b is None:
-                a, b = MeanVariance.of_rows(values_a), MeanVariance.of_rows(values_b)
-            else:
-                a = MeanVariance.of_weighted(values_a - mean_a, w_a)
-                b = MeanVariance.of_weighted(values_b - mean_b, w_b)
-            return cls(mean_a, mean_b, a, b, 0.0, welch_degrees(a, b), None)
-        (code_a, code_b), n = groups.tasks, groups.n_tasks
-        a = MeanVariance.of_clusters(values_a - mean_a, code_a, n, w_a)
-        b = MeanVariance.of_clusters(values_b - mean_b, code_b, n, w_b)
-        present = int(np.count_nonzero((a.share > 0) | (b.share > 0)))
-        covariance, df = float(a.influences @ b.influences), welch_degrees(a, b)
+        mean_a = float(np.average(values_a, weights=groups.a.weights))
+        mean_b = float(np.average(values_b, weights=groups.b.weights))
+        n_tasks = groups.n_tasks if clustered else None
+        a = MeanVariance.of(values_a, mean_a, groups.a, n_tasks)
+        b = MeanVariance.of(values_b, mean_b, groups.b, n_tasks)
+        df, covariance, present = welch_degrees(a, b), 0.0, None
+        if clustered:
+            covariance = float(a.influences @ b.influences)
+            present = int(np.count_nonzero((a.share > 0) | (b.share > 0)))
         return cls(mean_a, mean_b, a, b, covariance, df, present)
 
     @property

@@ -21,7 +21,7 @@ from scipy.special import ndtri
 
 from rankfair.input.arrays import Bools, Floats
 from rankfair.stats.estimate import Estimate, TwoGroups
-from rankfair.stats.means import NOT_ABOVE_0, mean_gap
+from rankfair.stats.means import NOT_ABOVE_0, average, mean_gap
 
 COLLINEAR = 1e-9  # of a column's variance: less is left of it beside those before
 
@@ -106,6 +106,11 @@ class GapRegression:
             -self.weights[~self.in_group].sum(),
         )
         return np.asarray(self.weights / mass)
+
+    @cached_property
+    def mean_against(self) -> float:
+        """Mean of the reference."""
+        return average(self.values[~self.in_group], self.weights[~self.in_group])
 
     @property
     def parts(self) -> Floats:
@@ -244,7 +249,7 @@ def explained_gap(
             z[in_group] + value, z[~in_group], groups, confidence, size / unit
         )
 
-    mean = float(np.average(values[~in_group], weights=s[~in_group]))
+    mean = found.mean_against
 
     def share(z: Floats, value: float) -> Estimate:
         if not mean > 0.0:

@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-from rankfair.core.blocks import power_of_two
 from rankfair.input.arrays import Bools, Codes, Column, Floats
 from rankfair.input.errors import (
     Argument,
@@ -220,9 +219,9 @@ def _paired(a: Floats, b: Floats, kind: str) -> Found:
 
 
 def _scaled(*samples: Floats) -> tuple[Floats, ...]:
-    """Numbers of at most 2, whose squares do not overflow."""
-    size = power_of_two(max(float(np.abs(v).max()) for v in samples))
-    return tuple(v / size for v in samples)
+    """Numbers of at most 1, whose squares do not overflow."""
+    _, exponent = math.frexp(max(float(np.abs(v).max()) for v in samples))
+    return tuple(np.ldexp(v, -exponent) for v in samples)
 
 
 def _deviation(sample: Floats) -> float:

@@ -194,7 +194,8 @@ def paired_cost(
     Returns
     -------
     cost, se : float
-        In the unit of the target, squared; se is NaN where one unit has all the weight.
+        In the unit of the target, squared; se is NaN where one unit has all the weight,
+        and both are where a square has no float.
 
     Examples
     --------
@@ -204,20 +205,26 @@ def paired_cost(
     >>> cost, round(se, 3)
     (1.5, 0.866)
     """
-    more = (target - predicted) ** 2 - (target - best) ** 2
+    size = power_of_two(float(np.abs([target, predicted, best]).max()))
+    # Squares of scaled values neither overflow nor vanish.
+    y, m, m_best = target / size, predicted / size, best / size
+    more = (y - m) ** 2 - (y - m_best) ** 2
     cost = float(np.average(more, weights=weights))
     part, _ = _mean_variance(more - cost, tasks, weights)
-    return cost, math.sqrt(part.variance)
+    return cost * size**2, math.sqrt(part.variance) * size**2
 
 
 def errors(
-    target: Floats,
+    target: Floats | None,
     predicted: Floats,
     tasks: Codes | None,
     weights: Floats | None,
     confidence: float,
 ) -> tuple[Estimate, Estimate, Estimate]:
     """Return RMSE and mean absolute error with intervals, and R²."""
+    if target is None:
+        lost = Estimate(math.nan, note="y_true was not given")
+        return lost, lost, lost
     size = power_of_two(max(float(np.abs(v).max()) for v in (target, predicted)))
     # Squares of scaled values neither overflow nor vanish.
     target = target / size

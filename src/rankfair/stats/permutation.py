@@ -22,7 +22,7 @@ def mann_whitney(
     most_counted: float = MOST_COUNTED,
     draws: int = 9_999,
 ) -> tuple[float, str]:
-    """Return the two-sided p-value of a rank sum, and how it was made.
+    """Return the two-sided p-value of Mann and Whitney's test, and how it was made.
 
     Parameters
     ----------
@@ -52,7 +52,7 @@ def mann_whitney(
     >>> import numpy as np
     >>> p, method = mann_whitney(2 * (4 + 5), np.array([2, 4, 6, 8, 10]), 2)
     >>> round(p, 3), method
-    (0.2, "Mann and Whitney's test, all permutations counted")
+    (0.2, 'all permutations counted')
     """
     n = len(twice_ranks)
     n_b = n - n_a
@@ -60,17 +60,21 @@ def mann_whitney(
     if few >= SMALL:
         counts = np.bincount(twice_ranks).astype(np.float64)
         auc = (twice_rank_sum / 2 - n_a * (n_a + 1) / 2) / (n_a * n_b)
-        p = float(normal_p(auc, n_a, n_b, float((counts**3 - counts).sum())))
-        return p, "Mann and Whitney's test, normal law with ties"
+        ties = float(((counts**2 - 1.0) * counts).sum())
+        p = float(normal_p(auc, n_a, n_b, ties))
+        return p, "normal law with ties"
     # A and B are mirror images: assign the smaller group.
     total = int(twice_ranks.sum())
     observed = twice_rank_sum if n_a <= n_b else total - twice_rank_sum
     distance = abs(n * observed - few * total)  # n × the distance from the mean
-    if n * few * _span(twice_ranks, few) <= most_counted:
-        p = _counted(twice_ranks, few, distance)
-        return p, "Mann and Whitney's test, all permutations counted"
+    ordered = np.sort(twice_ranks)
+    # How many different rank sums of the smaller group there can be.
+    span = float(ordered[n - few :].sum() - ordered[:few].sum()) + 1.0
+    if n * few * span <= most_counted:
+        p = _counted(ordered, few, distance)
+        return p, "all permutations counted"
     p = _drawn(twice_ranks, few, distance, draws, np.random.default_rng(seed))
-    return p, f"Mann and Whitney's test, {draws:,} random permutations"
+    return p, f"{draws:,} random permutations"
 
 
 def normal_p(
@@ -88,21 +92,14 @@ def normal_p(
     return p
 
 
-def _span(twice_ranks: Codes, few: int) -> float:
-    """How many different rank sums of the smaller group there can be."""
-    ordered = np.sort(twice_ranks)
-    return float(ordered[len(ordered) - few :].sum() - ordered[:few].sum()) + 1.0
-
-
-def _counted(twice_ranks: Codes, few: int, distance: int) -> float:
-    n = len(twice_ranks)
-    ordered = np.sort(twice_ranks)
+def _counted(ordered: Codes, few: int, distance: int) -> float:
+    n = len(ordered)
     if (ordered[1:] != ordered[:-1]).all():
         # n times twice the distance of U from its mean is the distance given.
         u = few * (n - few) / 2 - distance / (2 * n)
         return untied_p(round(u), few, n - few)
     sums, ways = _ways(ordered, few)
-    far = np.abs(n * sums - few * int(twice_ranks.sum())) >= distance
+    far = np.abs(n * sums - few * int(ordered.sum())) >= distance
     return float(ways[far].sum() / ways.sum())
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
@@ -53,8 +54,8 @@ class WithinTasks:
         ``Σ (t³ − t)`` over runs of t equal predictions.
     starts : integer ndarray of shape (k,)
         The place of the first row of each task.
-    n_tasks : int
-        Tasks in all, those with one group included.
+    ranked : Ordered and boolean ndarray of shape (N,), or None
+        Rows by task and prediction, and which are in group A; None with weights.
     """
 
     tasks: Codes
@@ -67,24 +68,29 @@ class WithinTasks:
     b: GroupSpread
     ties: Floats
     starts: Codes
-    n_tasks: int
+    ranked: tuple[Ordered, Bools] | None
 
     @classmethod
     def of(
-        cls, ordered: Ordered, codes: Codes, mass_a: Floats, mass_b: Floats
+        cls, ordered: Ordered, tasks: Codes, in_a: Bools, weights: Floats | None
     ) -> WithinTasks:
         """Count all tasks at once.
 
         Parameters
         ----------
         ordered : Ordered
-            Rows by task and prediction.
-        codes : integer ndarray
-            The task of each segment.
-        mass_a, mass_b : ndarrays of shape (N,)
-            Weights of the rows in that order, 0 for rows of the other group.
+            Rows of both groups by task and prediction: places in the arrays below.
+        tasks : integer ndarray
+            The task of each row.
+        in_a : boolean ndarray
+            Which rows are in group A.
+        weights : ndarray or None
+            The weight of each row.
         """
-        at = ordered.segments
+        at, of_a = ordered.segments, in_a[ordered.order]
+        codes = tasks[ordered.order[at]]
+        mass = np.ones(len(of_a)) if weights is None else weights[ordered.order]
+        mass_a, mass_b = mass * of_a, mass * ~of_a
         sizes = np.diff(at, append=len(mass_a))
         all_a, all_b = np.add.reduceat(mass_a, at), np.add.reduceat(mass_b, at)
         both = (all_a > 0) & (all_b > 0)
@@ -98,9 +104,17 @@ class WithinTasks:
         below -= np.repeat(1.0 - auc, sizes)
         n_a, a = _spread(mass_a, above, at)
         n_b, b = _spread(mass_b, below, at)
-        ties, n_tasks = _ties(ordered, mass_a + mass_b > 0), int((n_a + n_b > 0).sum())
+        ties = _ties(ordered, mass_a + mass_b > 0)
+        ranked = (ordered, of_a) if weights is None else None
         counts = n_a, n_b, all_a, all_b
-        return cls(codes, *counts, auc, a, b, ties, at, n_tasks).at(both)
+        return cls(codes, *counts, auc, a, b, ties, at, ranked).at(both)
+
+    @classmethod
+    def of_rows(
+        cls, predicted: Floats, tasks: Codes, in_a: Bools, weights: Floats | None
+    ) -> WithinTasks:
+        """Count all tasks of rows that are not in order."""
+        return cls.of(Ordered.of(predicted).by_task(tasks), tasks, in_a, weights)
 
     def at(self, chosen: Bools) -> WithinTasks:
         """Return the chosen tasks only."""
@@ -124,16 +138,16 @@ def _chosen(record: Record, chosen: Bools) -> Record:
 def _spread(mass: Floats, excess: Floats, at: Codes) -> tuple[Codes, GroupSpread]:
     """Count the rows of a group in each task, and find the variance of their mean.
 
-    As `MeanVariance.of_weighted`, for all tasks at once.
+    As `MeanVariance.of` with weights, for all tasks at once.
     """
     n = np.add.reduceat((mass > 0).astype(np.intp), at)
     whole = np.add.reduceat(mass, at)
     sizes = np.diff(at, append=len(mass))
     share = mass / np.repeat(np.where(whole > 0, whole, 1.0), sizes)
-    left = np.where(share < 1.0, 1.0 - share, 1.0)
+    left, square = np.where(share < 1.0, 1.0 - share, 1.0), share**2
     variance = np.add.reduceat((share * excess / left) ** 2, at)
-    squares = np.add.reduceat(share**2, at)
-    fourth = np.where(squares > 0, np.add.reduceat(share**4, at), 1.0)
+    squares = np.add.reduceat(square, at)
+    fourth = np.where(squares > 0, np.add.reduceat(square**2, at), 1.0)
     # Where one row has all the weight, but for rounding, nothing is known.
     several = (n > 1) & (squares < 1.0 - 2.0 * NOTHING)
     variance = np.where(several, variance * (n - 1) / np.maximum(n, 1), np.nan)
@@ -157,11 +171,13 @@ def task_estimates(
     confidence: float,
     min_group: int,
     labels: tuple[str, str],
-    ranked: tuple[Ordered, Bools] | None,
     seed: int | None = 0,
     budget: float = 2e9,
 ) -> list[Estimate]:
     """Return the AUC of each task with interval and p-value, rows being independent.
+
+    Small tasks get a permutation test.  With weights the p-value is that of the
+    interval.
 
     Parameters
     ----------
@@ -173,9 +189,6 @@ def task_estimates(
         Tasks with fewer rows of a group get no interval and no p-value.
     labels : pair of str
         The names of the groups, for notes.
-    ranked : Ordered and boolean ndarray of shape (N,), or None
-        Rows by task and prediction, and which are in group A.  Small tasks get a
-        permutation test.  None with weights: the p-value is then that of the interval.
     seed : int or None
         Seed of random permutations.
     budget : float
@@ -193,7 +206,7 @@ def task_estimates(
     model = ScoreModel(some.auc, some.a, some.b)
     low[judged], high[judged] = model.interval(confidence)
     tests = ["that of the interval"] * len(notes)
-    if ranked is None:
+    if found.ranked is None:
         p[judged] = model.p_value()
     else:
         p[judged] = normal_p(some.auc, some.n_a, some.n_b, some.ties)
@@ -209,16 +222,13 @@ def task_estimates(
                 tests[i] = "normal law, for want of time"
                 continue
             at = slice(found.starts[i], found.starts[i] + n)
-            values = ranked[0].exact[at]
-            ordered = np.sort(values)
-            ranks = (
-                1 + ordered.searchsorted(values) + ordered.searchsorted(values, "right")
-            )
+            ordered, in_a = found.ranked
+            values = ordered.exact[at]
+            up_to = values.searchsorted(values, "right")
+            ranks = 1 + values.searchsorted(values) + up_to
             budget -= 2.0 * n * few * few * n
-            p[i], tests[i] = mann_whitney(
-                int(ranks[ranked[1][at]].sum()), ranks, n_a, seed
-            )
-            tests[i] = tests[i].partition(", ")[2]
+            rank_sum = int(ranks[in_a[at]].sum())
+            p[i], tests[i] = mann_whitney(rank_sum, ranks, n_a, seed)
     columns = (column.tolist() for column in (found.auc, low, high, p))
     return [
         Estimate(auc, note=note)
@@ -230,24 +240,23 @@ def task_estimates(
 
 def _notes(found: WithinTasks, min_group: int, labels: tuple[str, str]) -> list[str]:
     """Why a task has no interval; empty where it has."""
-    least = max(min_group, 2)
     variance, apart = found.variance, (found.auc == 0) | (found.auc == 1)
     flat = np.isnan(variance) | ((variance <= NO_SPREAD) & ~apart)
-    notes = []
-    columns = (found.n_a, found.n_b, flat)
-    for *counts, still in zip(*(c.tolist() for c in columns), strict=True):
-        small = [
-            few_rows(label, n, least)
-            for label, n in zip(labels, counts, strict=True)
-            if n < least
-        ]
-        notes.append((*small, "rows of a group show no spread" if still else "")[0])
-    return notes
+    columns = (found.n_a.tolist(), found.n_b.tolist(), flat.tolist())
+    return [
+        few_rows(labels, counts, max(min_group, 2))
+        or ("rows of a group show no spread" if still else "")
+        for *counts, still in zip(*columns, strict=True)
+    ]
 
 
-def few_rows(label: str, n: int, least: int) -> str:
-    """Say that a group is too small."""
-    return f"group {label} has {n:,} {'row' if n == 1 else 'rows'}, fewer than {least}"
+def few_rows(labels: Sequence[str], counts: Sequence[int], least: int) -> str:
+    """Say which of the groups is too small; empty if none is."""
+    for label, n in zip(labels, counts, strict=True):
+        if n < least:
+            rows = "row" if n == 1 else "rows"
+            return f"group {label} has {n:,} {rows}, fewer than {least}"
+    return ""
 
 
 def pooled(found: WithinTasks, confidence: float) -> Estimate:
