@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from commands import COMMON, process, run, valid
+from commands import COMMON, process, prose, run, valid
 from sheets import people, write_csv
 
 FLAGS = ["--trim", "--thousands", ".", "--decimal", ","]
@@ -58,14 +58,12 @@ def test_whoever_writes_a_page_is_told_what_its_readers_do_not_see(tmp_path):
     jobs[men[:9]], jobs[men[9:12]], jobs[women[:3]] = "boss", "chef", "chef"
     write_csv(tmp_path / "a.csv", {**data, "job": jobs})
     for name, more in (("audit", []), ("path", ["--at", 0, "--at", 0.1])):
-        done = process(tmp_path, name, "a.csv", *COMMON, *more, "--html", "a.html")
+        line = (name, "a.csv", *COMMON, *more, "--html", "a.html")
+        done = process(tmp_path, *line)
         (told,) = (line for line in done.stderr.splitlines() if "on the page" in line)
         assert told.startswith("Note: Not on the page") and '"chef", ' in told
         assert "chef" not in (tmp_path / "a.html").read_text("utf-8")
-        done = process(
-            tmp_path, name, "a.csv", *COMMON, *more, "--html", "a.html", "-q"
-        )
-        assert "on the page" not in done.stderr
+        assert "on the page" not in process(tmp_path, *line, "-q").stderr
     lone = "1 task has rows of one group only, and so no gap."
     done = process(tmp_path, "audit", "a.csv", *COMMON, "--html", "a.html")
     page = (tmp_path / "a.html").read_text("utf-8")
@@ -169,15 +167,6 @@ def test_predictions_far_outside_the_range_of_the_target_are_said_first(tmp_path
     data = proxies(4.0, 0.1)
     data["near"][0] = 20.0  # left out, it is predicted from the others
     file = write_csv(tmp_path / "a.csv", data)
-    asked = [
-        "--target",
-        "pay",
-        "--sensitive",
-        "gender",
-        "--epsilon",
-        0.5,
-        "--beta",
-        0.1,
-    ]
-    said = " ".join(run("fit", file, *asked, code=0).stdout.split())
+    asked = ("fit", file, "--target", "pay", "--sensitive", "gender")
+    said = prose(run(*asked, "--epsilon", 0.5, "--beta", 0.1, code=0))
     assert "1 prediction is outside the range of the target by more" in said

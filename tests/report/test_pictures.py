@@ -56,15 +56,11 @@ def test_skewed_pay_is_drawn_on_a_scale_of_logarithms(spread):
     assert np.diff(steps) == pytest.approx(np.full(39, np.diff(steps)[0]), abs=0.02)
 
 
-def line(gap, error, gap_ends=(math.nan, math.nan), ends=(math.nan, math.nan), **more):
-    named = {
-        "method": "m",
-        "mean_difference": Estimate(0.0),
-        "ks": Estimate(0.0),
-    } | more
-    return MethodLine(
-        rmse=Estimate(error, *ends), auc_gap=Estimate(gap, *gap_ends), **named
-    )
+UNKNOWN = (math.nan, math.nan)
+
+
+def line(gap, error, gap_ends=UNKNOWN, ends=UNKNOWN, method="m"):
+    return MethodLine(method, Estimate(error, *ends), Estimate(gap, *gap_ends))
 
 
 def picture_of(*lines, curve=False):

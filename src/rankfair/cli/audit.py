@@ -21,7 +21,7 @@ from rankfair.audit.summary import (
     without_gap,
     would_be_found,
 )
-from rankfair.cli.data import audit_table, groups_of, many_groups
+from rankfair.cli.data import audit_table, groups_of, many_groups, with_predictions
 from rankfair.cli.errors import echo
 from rankfair.cli.options import AuditCommand
 from rankfair.cli.screen import Answer, OnStep, column_of, say, show_table, table_of
@@ -149,9 +149,8 @@ def _predicted(
     Beside them roles, with the tasks of the model unless others are named, and the
     groups that others were compared with when it was fitted.
     """
-    from rankfair.cli.predict import with_predictions  # it imports all estimators
     from rankfair.files.archive import fits
-    from rankfair.files.encoding import ModelColumns
+    from rankfair.files.encoding import ModelColumns  # it imports all estimators
     from rankfair.files.model_files import describe_model
 
     columns, estimator = ModelColumns.of_file(model)

@@ -50,13 +50,12 @@ def compare_files(asked: CompareCommand, on_step: OnStep) -> Compared:
         notes=(HOW, *not_run(refused)),
     )
     measures = [column.field for column in COLUMNS]
-    own = {"methods": plain(page.lines), "not_run": refused}
     return Compared.of(
         data,
         [f"{label} ({it})" for it, label in audit.unjudged()],
         page=page,
         rows=table_of(page.lines, ("method", "groups", "note"), measures),
-        found={"format": "rankfair-compare", **own},
+        found={"methods": plain(page.lines), "not_run": refused},
         audit=audit,
         refused=refused,
     )

@@ -16,11 +16,16 @@ from numpy.typing import NDArray
 from rankfair.audit import Audit, audit
 from rankfair.cli.errors import NotEstimableError
 from rankfair.cli.methods import changed
-from rankfair.files.columns import Roles, column_or_none, without_identifiers
+from rankfair.files.columns import (
+    Roles,
+    column_or_none,
+    refuse_taken,
+    without_identifiers,
+)
 from rankfair.files.read import load
 from rankfair.files.table import Table
 from rankfair.input.arrays import Floats
-from rankfair.input.errors import InputError, counted, shown
+from rankfair.input.errors import counted, shown
 from rankfair.input.folds import Folds, make_folds, out_of_fold, take_rows
 from rankfair.input.frames import find_labels, read_weights
 from rankfair.input.groups import SensitiveGroups, Source, read_features
@@ -50,6 +55,16 @@ def audit_table(
         command=shlex.join(["rankfair", *sys.argv[1:]]),
         **settings,
     )
+
+
+def with_predictions(
+    columns: ModelColumns, model: Any, table: Table, name: str, cure: str
+) -> Table:
+    """Return a table with the predictions of its rows as a column more."""
+    refuse_taken(name, table.names, table.source, cure)
+    values, message = columns.predict(model, table)
+    notes = (*table.notes, *filter(None, [message]))
+    return replace(table.with_column(name, values), notes=notes)
 
 
 def tasks_of(table: Table, roles: Roles) -> NDArray[Any] | None:
@@ -226,7 +241,7 @@ def read_data(asked: Any) -> FitData:
     from rankfair.files.encoding import ModelColumns
 
     roles, reading = asked.roles(), asked.reading()
-    table = load(asked.files, needed_target(roles), reading)
+    table = load(asked.files, roles, reading)
     table, roles = without_identifiers(table, roles, reading.numbers)
     design = ModelColumns.learn(table, roles, asked.max_categories)
     X, _ = design.draw(table)
@@ -234,10 +249,3 @@ def read_data(asked: Any) -> FitData:
     weights = read_weights(column_or_none(table, roles.weight), table.n_rows)
     groups = groups_of(table, roles, asked.bins)
     return FitData(table, roles, design, X, y, weights, groups, asked.reference)
-
-
-def needed_target(roles: Roles) -> Roles:
-    """Return the roles, or raise if no column is to be predicted."""
-    if roles.target is None:
-        raise InputError("y", "is needed: it names the column to predict")
-    return roles

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import itertools
 import warnings
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -62,57 +61,6 @@ FILES = ("frontier.png", "frontier.svg", "records.csv")
 
 
 @dataclass(frozen=True)
-class Draw:
-    """Rows of one draw of the data; the first of each task are to learn from."""
-
-    seed: int
-    data: Any
-    is_train: NDArray[np.bool_]
-
-    @classmethod
-    def of(cls, seed: int) -> Draw:
-        """Draw the rows, task by task."""
-        data = make_biased_tasks(N_TASKS, N_TRAIN + N_HELD_OUT, random_state=seed)
-        places = np.arange(len(data.target)) % (N_TRAIN + N_HELD_OUT)
-        return cls(seed, data, places < N_TRAIN)
-
-    def fitted(self, model: Any) -> Any:
-        """Fit a model to the training rows."""
-        rows = np.flatnonzero(self.is_train)
-        return model.fit(take_rows(self.data.frame, rows), self.data.target[rows])
-
-    def records(self, name: str) -> Iterator[dict[str, Any]]:
-        """Run a method; give a record of the training rows and one of the others."""
-        method, needs_group = DEMO_METHODS[name]
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
-            m = self.data.fair_score
-            if method is not None:
-                model = method(changed(ASKED, blind=needs_group == "no"))
-                m = self.fitted(model).predict(self.data.frame)
-        note = " ".join(str(warning.message) for warning in caught)
-        in_a = self.data.sensitive == self.data.group_a
-        for kind, rows in zip(PARTS, (self.is_train, ~self.is_train), strict=True):
-            yield {
-                "seed": self.seed,
-                "method": name,
-                "needs_group": needs_group,
-                "rows": kind,
-                **_measures(self.data.target[rows], m[rows], in_a[rows]),
-                "note": note,
-            }
-
-
-def _measures(y: Floats, m: Floats, in_a: NDArray[np.bool_]) -> dict[str, float]:
-    return {
-        "rmse": rmse(y, m),
-        "auc": rank_auc(None, m, sensitive_features=in_a),
-        "md": mean_difference(None, m, sensitive_features=in_a),
-        "ks": float(ks_2samp(m[in_a], m[~in_a], method="asymp").statistic),
-    }
-
-
-@dataclass(frozen=True)
 class Demo:
     """Means and standard errors of all methods over draws, by method and rows.
 
@@ -148,15 +96,55 @@ class Demo:
 def run_demo(asked: DemoCommand, on_step: OnStep) -> Demo:
     """Compare all methods at ε = 0 on each draw, and write records and pictures."""
     number, steps = itertools.count(1), asked.draws * (len(DEMO_METHODS) + 1)
-    found: list[dict[str, Any]] = []
+    records: list[dict[str, Any]] = []
     paths: list[list[tuple[float, float]]] = []
     for seed in range(asked.seed, asked.seed + asked.draws):
-        draw = Draw.of(seed)
-        for name in DEMO_METHODS:
+        data = make_biased_tasks(N_TASKS, N_TRAIN + N_HELD_OUT, random_state=seed)
+        # The first rows of each task are to learn from.
+        is_train = np.arange(len(data.target)) % (N_TRAIN + N_HELD_OUT) < N_TRAIN
+        rows = np.flatnonzero(is_train)
+        seen = take_rows(data.frame, rows), data.target[rows]
+        for name, (method, needs_group) in DEMO_METHODS.items():
             on_step(name, next(number), steps)
-            found += draw.records(name)
+            m, note = np.asarray(data.fair_score), ""
+            if method is not None:
+                m, note = _predicted(method, needs_group == "no", seen, data.frame)
+            of = {"seed": seed, "method": name, "needs_group": needs_group}
+            for kind, at in zip(PARTS, (is_train, ~is_train), strict=True):
+                figures = {"rows": kind, **_measures(data, m, at)}
+                records.append({**of, **figures, "note": note})
         on_step("path of all ε", next(number), steps)
-        paths.append([(at.gap, at.rmse) for at in draw.fitted(ASKED).path().rows])
+        paths.append([(at.gap, at.rmse) for at in ASKED.fit(*seen).path().rows])
+    return _written(asked.out, records, paths)
+
+
+def _predicted(
+    method: Method, blind: bool, seen: tuple[Any, Floats], rows: Any
+) -> tuple[Floats, str]:
+    """Fit a method and predict rows; return beside that what it warned of."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        m = method(changed(ASKED, blind=blind)).fit(*seen).predict(rows)
+    return m, " ".join(str(warning.message) for warning in caught)
+
+
+def _measures(data: Any, m: Floats, at: NDArray[np.bool_]) -> dict[str, float]:
+    """Return the figures of predictions of some rows."""
+    y, m, in_a = data.target[at], m[at], data.sensitive[at] == data.group_a
+    return {
+        "rmse": rmse(y, m),
+        "auc": rank_auc(None, m, sensitive_features=in_a),
+        "md": mean_difference(None, m, sensitive_features=in_a),
+        "ks": float(ks_2samp(m[in_a], m[~in_a], method="asymp").statistic),
+    }
+
+
+def _written(
+    out: Path,
+    found: list[dict[str, Any]],
+    paths: list[list[tuple[float, float]]],
+) -> Demo:
+    """Take the means over draws, and write records and pictures."""
     records = pl.DataFrame(found)
     of_method = records.group_by("method", "needs_group", "rows", maintain_order=True)
     errors = pl.col(MEASURES).std() / pl.len().sqrt()  # of one draw there are none
@@ -164,7 +152,7 @@ def run_demo(asked: DemoCommand, on_step: OnStep) -> Demo:
         pl.col(MEASURES).mean(), errors.fill_null(np.nan).name.suffix("_error")
     )
     picture = draw_methods(means.filter(rows="held-out").to_dicts(), paths)
-    png, svg, table = (asked.out / name for name in FILES)
+    png, svg, table = (out / name for name in FILES)
     write_whole(png, as_bytes(picture, "png"))
     write_whole(svg, as_bytes(picture, "svg"))
     write_table(Table({it.name: it.to_numpy() for it in records}), table)

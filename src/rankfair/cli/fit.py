@@ -12,7 +12,7 @@ import polars as pl
 
 from rankfair.audit.records import Comparison, ModelLine, plain
 from rankfair.audit.summary import comparison_columns
-from rankfair.cli.data import FitData, needed_target, read_data
+from rankfair.cli.data import FitData, read_data
 from rankfair.cli.describe import report_of
 from rankfair.cli.errors import NotEstimableError, echo
 from rankfair.cli.methods import FREE, changed, without_constraint
@@ -277,7 +277,7 @@ def _refuse_in_pieces(asked: FitCommand) -> None:
 
 def _fit_folder(asked: FitCommand, folder: str, on_step: OnStep) -> Fitted:
     """Fit to the rows of a folder without holding them in memory."""
-    roles = needed_target(asked.roles())
+    roles = asked.roles()
     if len(roles.sensitive) > 1:
         only = "names one column for rows that are not in memory"
         raise InputError("sensitive_features", only, str(len(roles.sensitive)))

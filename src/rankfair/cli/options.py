@@ -18,7 +18,7 @@ from typer.core import TyperCommand, TyperGroup
 
 from rankfair.cli.errors import telling
 from rankfair.cli.methods import METHODS
-from rankfair.input.errors import printable
+from rankfair.input.errors import InputError, printable
 
 METAVARS = {"list[str]": "COLUMN", "int": "N", "float": "NUMBER", "Path": "FILE"}
 EMPTY = inspect.Parameter.empty
@@ -223,6 +223,8 @@ class ModelOptions(ColumnOptions):
 
     def roles(self, **more: Any) -> Any:
         """Return what each column is for, predictors among them."""
+        if self.target is None:
+            raise InputError("y", "is needed: it names the column to predict")
         only = None if self.feature is None else tuple(self.feature)
         drop, kept = tuple(self.drop or ()), tuple(self.predictor or ())
         return super().roles(features=only, drop=drop, kept=kept, **more)

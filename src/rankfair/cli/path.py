@@ -70,14 +70,14 @@ def path_of_files(asked: PathCommand, on_step: OnStep) -> Compared:
         title=asked.title or "What fairness costs",
         notes=(how, *(() if len(path.groups) == 2 else (OF_MANY,))),
     )
-    own = {"format": "rankfair-path", "chosen": path.chosen}
+    found = {"chosen": path.chosen, "n_held_out": path.n_held_out}
     rows = [plain(row._asdict()) for row in path.rows]
     return Compared.of(
         data,
         path.unjudged,
         page=page,
         rows=table_of(path.rows, PathRow._fields, ()),
-        found={**own, "n_held_out": path.n_held_out, "rows": rows},
+        found={**found, "rows": rows},
         path=path,
         reference=compared.reference,
     )

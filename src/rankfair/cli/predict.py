@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from rankfair.cli.data import with_predictions
 from rankfair.cli.errors import echo, tell
 from rankfair.cli.options import PredictCommand
-from rankfair.files.columns import refuse_taken
 from rankfair.files.encoding import ModelColumns
 from rankfair.files.read import files_of, load
-from rankfair.files.table import Table
 from rankfair.files.write import write_table
 from rankfair.input.disk import sync, working_folder
 from rankfair.input.errors import InputError, counted
@@ -31,16 +29,6 @@ def predict_files(asked: PredictCommand) -> None:
     if asked.out != "-" and not asked.quiet:
         # Standard output may be the table.
         echo(f"wrote {counted(n_rows, 'row')} to {asked.out}", err=True)
-
-
-def with_predictions(
-    columns: ModelColumns, model: Any, table: Table, name: str, cure: str
-) -> Table:
-    """Return a table with the predictions of its rows as a column more."""
-    refuse_taken(name, table.names, table.source, cure)
-    values, message = columns.predict(model, table)
-    notes = (*table.notes, *filter(None, [message]))
-    return replace(table.with_column(name, values), notes=notes)
 
 
 def _files(

@@ -27,7 +27,6 @@ from rankfair.input.errors import clipped, listed, printable
 from rankfair.stats.estimate import Estimate
 
 if TYPE_CHECKING:
-    from rankfair.cli.data import FitData
     from rankfair.paths import Path
     from rankfair.report.methods_page import MethodTable
 
@@ -227,15 +226,15 @@ class Compared(Answer):
 
     page: MethodTable
     rows: Table
-    found: dict[str, Any]  # the format of the JSON, and what it has of its own
+    found: dict[str, Any]  # what the JSON of this command has of its own
     refused: dict[str, str] = field(default_factory=dict)  # methods, and why
     few: tuple[str, ...] = ()  # those of the notes that name small groups
     path: Path | None = None
     reference: str = ""  # of a path, the group that the others are compared with
 
     @classmethod
-    def of(cls, data: FitData, unjudged: Sequence[str], **more: Any) -> Compared:
-        """Return it with the notes on the rows, and on groups of too few rows."""
+    def of(cls, data: Any, unjudged: Sequence[str], **more: Any) -> Compared:
+        """Return it with the notes on the rows fitted, and on groups of too few."""
         few = (f"Too few rows to judge {listed(unjudged)}.",) if unjudged else ()
         notes = (*data.notes, *few)
         return cls(notes=notes, few=few, dialect=data.table.dialect, **more)
@@ -275,10 +274,11 @@ class Compared(Answer):
     def to_dict(self) -> dict[str, Any]:
         """Return what the schema of either command in ``docs/`` describes."""
         return {
-            **self.found,
+            "format": "rankfair-path" if self.page.curve else "rankfair-compare",
             "version": 2,
             "fingerprint": self.page.provenance.fingerprint,
             "summary": self.page.summary,
+            **self.found,
             "notes": list(self.notes),
         }
 

@@ -218,8 +218,7 @@ def _method(audit: Audit) -> list[View]:
         if known:
             names_of.setdefault(known, []).append(metric.plain_name)
     methods = [(", ".join(names), ways) for ways, names in names_of.items()]
-    least = audit.min_group
-    return [text.section("method", "Method", least=least, methods=methods)]
+    return [text.section("method", "Method", least=audit.min_group, methods=methods)]
 
 
 def _caveats(audit: Audit) -> list[View]:

@@ -100,10 +100,7 @@ class MethodTable:
 
 
 def render_comparison(
-    table: MethodTable,
-    path: Path | None = None,
-    reference: str = "",
-    suppress: int = 5,
+    table: MethodTable, path: Path | None = None, reference: str = "", suppress: int = 5
 ) -> str:
     """Return methods side by side as one HTML page that needs no other file.
 

@@ -104,9 +104,8 @@ def draw_path(path: Any, axes: Any = None) -> Any:
     axes.set_xlabel(GAP)
     axes.set_ylabel(ERROR)
     plain_axes(axes)
-    x, y, train_x, train_y = map(
-        path.column, ("gap", "rmse", "train_gap", "train_rmse")
-    )
+    names = ("gap", "rmse", "train_gap", "train_rmse")
+    x, y, train_x, train_y = map(path.column, names)
     low, high = map(path.column, ("rmse_ci_low", "rmse_ci_high"))
     axes.errorbar(x, y, [y - low, high - y], color=BLUE, fmt="none", alpha=0.35)
     axes.plot(x, y, "-o", color=BLUE, markersize=4, label="held-out rows")
