@@ -615,7 +615,7 @@ def check_streamed(model: Any, settings: FairSettings, passed: dict[str, Any]) -
             )
     found: list[tuple[str, Any, Any]] = [*unusual(model, settings.solver)]
     (asked, *more), leave_out = settings.constraints, ("bins", "intersect")
-    found += [(it, getattr(model, it), None) for it in leave_out if getattr(model, it)]
+    found += [(it, None, None) for it in leave_out if getattr(model, it)]
     if more or not asked.on_histograms:
         names = [name_of(each) for each in settings.constraints]
         found.append(("constraints", names if more else names[0], "rank"))
