@@ -176,7 +176,7 @@ BY_MODEL = {
     'scope="task" needs the rows in memory': {"scope": "task"},
     "bins needs the rows in memory": {"bins": 3},
     "intersect needs the rows in memory": {"intersect": True},
-    "a list of 2 constraints needs": {"constraints": ["rank", "mean"]},
+    "constraints=.'rank', 'mean'. needs the": {"constraints": ["rank", "mean"]},
     'constraints="distribution" needs the': {"constraints": "distribution"},
     'direction="density" needs the rows': {"direction": "density"},
 }

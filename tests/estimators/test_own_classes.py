@@ -211,4 +211,4 @@ def test_a_solver_of_one_s_own_keeps_several_constraints():
     model.set_params(solver=Wrapped()).fit(*grouped(2))
     assert model.status_ == "satisfied"
     with pytest.raises(ValueError, match=r'for one constraint .* Use solver="tilt"'):
-        model.set_params(scope="task").fit(*grouped(2))
+        model.set_params(scope="task", constraints="rank").fit(*grouped(2))

@@ -452,16 +452,36 @@ def use(argument: str, value: str, otherwise: str = "") -> Words:
 
 
 def read_settings(model: Any) -> FairSettings:
-    """Check the settings of a `RankFairRegressor`."""
+    """Check the settings of a `RankFairRegressor`, each and together."""
     check_settings(model)
-    asked = read_constraints(model)
-    solver = model.solver
+    asked, solver = read_constraints(model), model.solver
     if not hasattr(solver, "solve"):
         check_choice("solver", solver, SOLVERS)
         kind: Any = SOLVERS[solver]
         solver = kind(**{name: getattr(model, name) for name in kind.given})
     request = check_penalty(model, "task" if isinstance(solver, Paper) else "pool")
-    _check_together(model, solver, request, asked)
+    if isinstance(solver, NCADMM | Paper):
+        only_rank(asked, type(solver).__name__.lower())
+    one, by_task = len(asked) == 1, model.scope != "global"
+    if by_task and not (one and asked[0].by_task):
+        rank = Argument("constraints", "rank")
+        raise InputError(
+            "scope",
+            f"{shown(model.scope)} keeps one constraint in each task, and not every "
+            "one can be asked there",
+            " and ".join(shown(name_of(each)) for each in asked),
+            ("Use ", Argument("scope", "global"), " or ", rank, "."),
+        )
+    for argument, value, usual in unusual(model, solver):
+        several = argument == "direction" and not one
+        if argument != "scope" and (by_task or several):
+            only = 'is for one constraint over all rows (scope="global")'
+            said = f"{shown(value)} {only}"
+            raise InputError(argument, said, cure=use(argument, usual))
+    loo = isinstance(solver, Tilt) and solver.count == "loo"
+    if loo and not request.penalty.leverages:
+        needs, cure = '"loo" needs a penalty with leverages', use("count", "train")
+        raise InputError("count", needs, as_given(model.penalty), cure)
     return FairSettings(request, asked, solver)
 
 
@@ -552,35 +572,6 @@ def read_constraints(model: Any) -> tuple[Constraint, ...]:
     return counted, *beside
 
 
-def _check_together(
-    model: Any, solver: Solver, request: Request, asked: tuple[Constraint, ...]
-) -> None:
-    """Refuse settings that do not go together."""
-    if isinstance(solver, NCADMM | Paper):
-        only_rank(asked, type(solver).__name__.lower())
-    one, by_task = len(asked) == 1, model.scope != "global"
-    for argument, value, usual in unusual(model, solver):
-        several = argument == "direction" and not one
-        if argument != "scope" and (by_task or several):
-            only = 'is for one constraint over all rows (scope="global")'
-            raise InputError(
-                argument, f"{shown(value)} {only}", cure=use(argument, usual)
-            )
-    if by_task and not (one and asked[0].by_task):
-        rank = Argument("constraints", "rank")
-        raise InputError(
-            "scope",
-            f"{shown(model.scope)} keeps one constraint in each task, and not every "
-            "one can be asked there",
-            " and ".join(shown(name_of(each)) for each in asked),
-            ("Use ", Argument("scope", "global"), " or ", rank, "."),
-        )
-    loo = isinstance(solver, Tilt) and solver.count == "loo"
-    if loo and not request.penalty.leverages:
-        needs, cure = '"loo" needs a penalty with leverages', use("count", "train")
-        raise InputError("count", needs, as_given(model.penalty), cure)
-
-
 def unusual(model: Any, solver: Solver) -> Iterator[tuple[str, Any, str]]:
     """Settings that not every demand can be met with: name, value, the usual one."""
     if not isinstance(solver, Tilt):
@@ -625,7 +616,7 @@ def check_streamed(model: Any, settings: FairSettings, passed: dict[str, Any]) -
             )
     found: list[tuple[str, Any, Any]] = [*unusual(model, settings.solver)]
     (asked, *more), leave_out = settings.constraints, ("bins", "intersect")
-    found += [(it, getattr(model, it), None) for it in leave_out if getattr(model, it)]
+    found += [(it, None, None) for it in leave_out if getattr(model, it)]
     if more or not asked.on_histograms:
         names = [name_of(each) for each in settings.constraints]
         found.append(("constraints", names if more else names[0], "rank"))
