@@ -176,10 +176,15 @@ def _twice_u_block(a: Floats, b: Floats) -> int:
     places = np.flatnonzero(order >= len(b))
     at_least = int(places.sum()) - len(a) * (len(a) - 1) // 2
     merged = merged[order]
-    if not (merged[1:] == merged[:-1]).any():
+    same = merged[1:][merged[1:] == merged[:-1]]
+    if not len(same):
         return 2 * at_least
-    ties = np.searchsorted(b, a, "right") - np.searchsorted(b, a, "left")
-    return 2 * at_least - int(ties.sum())
+    tied = np.unique(same)
+    of_a, of_b = (
+        np.searchsorted(own, tied, "right") - np.searchsorted(own, tied, "left")
+        for own in (a, b)
+    )
+    return 2 * at_least - int(of_a @ of_b)
 
 
 @dataclass(frozen=True)

@@ -32,6 +32,7 @@ from rankfair.solvers.base import (
     Solution,
     Status,
     Step,
+    bent,
     noted_in,
     package,
     relative,
@@ -49,18 +50,25 @@ def alternations(
     penalty: Penalty,
     rho: float,
     project: Callable[[Floats], Floats],
-    S: Floats,
     V: Floats,
+    B: Floats,
+    moments: Callable[[Floats], Floats],
 ) -> Iterator[tuple[Floats, Floats, Floats, Floats]]:
-    """The three lines, over and over: ``W``, ``M``, ``S`` and what was fitted."""
+    """The three lines, over and over: ``W``, ``M``, ``S`` and ``V``.
+
+    ``B = Xᵀ(S − V)`` at the start, and ``moments(V) = XᵀV``.  As ``V`` is what the last
+    projection took away, ``S − V = M + V_before − 2V``: rows are not asked for more.
+    """
     proximal, W = Fitter.of(problem, penalty.scaled(1 / (1 + rho))), None
+    own, after = slice(problem.n_tasks), moments(V)
     while True:
-        target = (problem.y + rho * (S - V)) / (1 + rho)
-        W = proximal.solve(problem.moments(target), W)
+        W = proximal.solve((problem.target_moments + rho * B) / (1 + rho), W)
         M = problem.predict(W)
         S = project(M + V)
         V = V + M - S
-        yield W, M, S, target
+        before, after = after, moments(V)
+        B = bent(problem, W[own]) + before - 2 * after
+        yield W, M, S, V
 
 
 @dataclass(frozen=True)
@@ -106,7 +114,8 @@ class NCADMM:
         """Iterate; return the best iterate in the band, by counts of training rows."""
         only_rank([each.constraint for each in demands], "ncadmm")
         (demand,) = demands
-        if self.projection != "shift":
+        shifts = self.projection == "shift"
+        if not shifts:
             _check_unweighted(demand.groups, Argument("projection", self.projection))
         penalty = request.of_targets(problem, *problem.sums(()))[0]
         best, trace = Best(Fitter.of(problem, penalty), demand), list[Step]()
@@ -117,23 +126,31 @@ class NCADMM:
 
         def project(m: Floats) -> Floats:
             in_a, band = demand.groups.in_a, demand.band
-            if self.projection == "shift":
+            if shifts:
                 return projections.shift(m, in_a, band, demand.groups.weights)
             search: Search = "index" if self.projection == "paper" else "ratio"
             return projections.paper(m, in_a, band, search=search)
 
+        a, b = np.argmax(demand.groups.in_a), np.argmin(demand.groups.in_a)
+
+        def levels(V: Floats) -> Floats:
+            """``XᵀV`` where all of A, and all of B, are moved alike."""
+            found: Floats = problem.sums([(float(V[a]), float(V[b]))])[0][:, :, 1]
+            return found
+
+        moments = levels if shifts else problem.moments
         note, V = noted_in(trace, on_step), np.zeros(len(problem.y))
-        steps = alternations(problem, penalty, self.rho, project, problem.predict(W), V)
-        for W, M, S, target in islice(steps, self.max_iter):
-            g = problem.y - (1 + self.rho) * target + self.rho * M
-            residual = relative(M - S, M)
+        B = bent(problem, W[: problem.n_tasks])
+        steps = alternations(problem, penalty, self.rho, project, V, B, moments)
+        for W, M, S, taken in islice(steps, self.max_iter):
+            V, residual = taken, relative(M - S, M)
             note(best.offer(W, S, residual))
             if residual <= self.tol:
                 break
-        if self.projection == "shift":
-            # W = fit(y − g) at the full β, so the last digits are those of a line.
-            best.offer_along(g)
-        settled = self.projection == "shift" and residual <= self.tol
+        if shifts:
+            # W = fit(y − ρV) at the full β, so the last digits are those of a line.
+            best.offer_along(levels(self.rho * V))
+        settled = shifts and residual <= self.tol
         return best.solution(Status.SATISFIED if settled else Status.MAX_ITER, trace)
 
 
@@ -170,7 +187,13 @@ class ADM:
         V = np.random.default_rng(self.random_state).random(len(problem.y))
         fitter, last, trace = Fitter.of(problem, penalty), 0 * V, list[Step]()
         steps = alternations(
-            problem, penalty, self.rho, lambda m: m - g * (value(m) / size), last, V
+            problem,
+            penalty,
+            self.rho,
+            lambda m: m - g * (value(m) / size),
+            V,
+            -problem.moments(V),
+            problem.moments,
         )
         for W, M, S, _ in islice(steps, self.max_iter):
             residual = max(relative(M - S, M), relative(S - last, M))
@@ -308,12 +331,15 @@ class Best:
             self.miss, self.objective, self.W, self.shown = miss, objective, W, shown
         return Step(0, objective, shown, residual, projected)
 
-    def offer_along(self, g: Floats) -> None:
-        """Offer the nearest in the band of the line through the fits to y and y − g."""
+    def offer_along(self, B: Floats) -> None:
+        """Offer the nearest in the band of the line through the fits to y and y − g.
+
+        ``B`` are the moments of ``g``.
+        """
         fitter, problem = self.fitter, self.fitter.rows
         B0 = problem.target_moments
         W0 = fitter.solve(B0)
-        D = (W0 - fitter.solve(B0 - problem.moments(g)))[None]
+        D = (W0 - fitter.solve(B0 - B))[None]
         M = np.stack([problem.predict(W) for W in (W0, *D)])
         trained = training_rows(problem, W0, D, M, [self.demand])
         line = Line(fitter, W0, D, trained, None, None)
