@@ -11,6 +11,7 @@ from scipy import stats
 from comparisons import samples, shifted
 from rankfair.stats.estimate import GroupRows, MeanVariance, TwoGroups
 from rankfair.stats.means import mean_gap, shares_and_ratio
+from rankfair.stats.ordered import is_whole
 
 
 @settings(max_examples=25, deadline=None)
@@ -83,6 +84,11 @@ def test_effective_rows_are_counted_as_kish_does():
     assert group.kish(by_task=True) == pytest.approx(2.0)
     assert GroupRows(np.arange(5), tasks).kish() == 5.0
     assert TwoGroups.of(w > 1).n_tasks == 1 and TwoGroups.of(w > 1, tasks).n_tasks == 3
+
+
+def test_whole_weights_are_told_from_others():
+    assert is_whole(np.array([1.0, 2.0]))
+    assert not is_whole(np.array([1.0, 2.5])) and not is_whole(np.array([2.0**53, 1.0]))
 
 
 def test_shares_are_near_those_of_statistics_books():
