@@ -126,6 +126,7 @@ def test_small_tasks_have_a_permutation_test_until_time_runs_out(levels):
     rng = np.random.default_rng(0)
     tasks, in_a = rng.integers(0, 5, 100), rng.random(100) < 0.5
     m = rng.integers(0, levels, 100).astype(float)
+    assert Ordered.of(m).segments.tolist() == [0]
     rows = Ordered.of(m).by_task(tasks)
     given = within(m, in_a, tasks), 0.95, 2, ("A", "B"), (rows, in_a[rows.order])
     for t, line in enumerate(task_estimates(*given)):
