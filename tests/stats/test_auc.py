@@ -290,6 +290,13 @@ def test_the_model_is_that_of_two_normal_groups():
             assert mirrored == pytest.approx((1 - high, 1 - low))
 
 
+def test_what_shows_no_spread_has_no_interval_unless_groups_are_apart():
+    in_a = np.arange(40) < 20
+    flat, apart = estimate(np.zeros(40), in_a), estimate(np.arange(40.0), in_a)
+    assert "no row is placed differently" in flat.note and flat.value == 0.5
+    assert apart.estimable and apart.value == 0.0 and not apart.note
+
+
 def test_where_tasks_mix_the_groups_the_wider_interval_counts():
     rng = np.random.default_rng(0)
     tasks, in_a = np.arange(600) // 30, rng.random(600) < 0.5

@@ -1,11 +1,13 @@
 """Distances between the predictions of two groups against scipy."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from scipy import stats
 
-from comparisons import distances_of, samples
+from comparisons import distances_of, samples, shifted
 from rankfair.stats.distances import GroupDraws
 from rankfair.stats.ordered import Ordered
 
@@ -50,11 +52,12 @@ def test_one_group_without_spread_is_enough_for_none(constant):
         assert found.estimable != constant
 
 
-def test_reaches_are_quantiles_over_the_draws_that_have_both_groups():
+@pytest.mark.parametrize("few", [2, 5])
+def test_reaches_are_quantiles_over_the_draws_that_have_both_groups(few):
+    """Many draws of tasks have none of the few rows of a group, which are the last."""
     rng = np.random.default_rng(0)
-    codes, tasks = rng.integers(0, 2, 60), np.repeat(np.arange(6), 10)
-    codes[tasks > 0] = 1  # many draws of tasks have no row of the other group
-    rows, n = Ordered.of(rng.normal(size=60)), 50
+    codes, tasks = (np.arange(60) < 60 - few).astype(int), np.repeat(np.arange(6), 10)
+    rows, n = Ordered.of(np.sort(rng.normal(size=60))), 50
     draws = GroupDraws(rows, codes, 2, np.ones(60), tasks, n_draws=n)
     widths = rng.random(draws.observed.shape[-1])
     for drawn in (draws.of_rows, draws.of_tasks):
@@ -70,10 +73,23 @@ def test_reaches_are_quantiles_over_the_draws_that_have_both_groups():
                 if len(shares) == 2:
                     off = np.abs(shares[0] - shares[1])
                     far.append((off.max(), off @ widths))
-            assert (len(far) < n) == (drawn is draws.of_tasks)
+            assert len(far) < n or drawn is draws.of_rows
             wanted = np.quantile(far, 0.9, axis=0)
             found = draws.farthest(drawn, pair, widths, 0.9)
             assert found == pytest.approx(wanted)
+
+
+def test_a_cell_is_as_wide_as_the_way_to_the_top_of_the_next():
+    m, in_a = shifted(100, 100)
+    rows = Ordered.of(m)
+    draws = GroupDraws(rows, in_a[rows.order].astype(int), 2, np.ones(200), n_draws=99)
+    tops = dict(zip(draws.cells.tolist(), np.sort(m).tolist(), strict=True))
+    widths = np.zeros(draws.observed.shape[-1])
+    for cell, following in pairwise(tops):
+        widths[cell] = (tops[following] - tops[cell]) / 2
+    far = draws.farthest(draws.of_rows, (1, 0), widths, 0.95)[1]
+    _, moved = distances_of(m, in_a, n_draws=99)
+    assert moved.ci_high == pytest.approx(moved.value + 2 * far)
 
 
 def test_very_many_mixed_tasks_are_drawn_in_bundles():

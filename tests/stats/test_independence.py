@@ -80,6 +80,10 @@ def test_the_test_that_fits_is_scipys(y, change, test, reason, wanted):
     assert found.test == test and reason in found.reason
     p = wanted(y).pvalue if wanted else 1.0  # of what does not differ
     assert found.p_value == pytest.approx(p)
+    if wanted:
+        assert abs(found.statistic) == pytest.approx(abs(wanted(y).statistic))
+    elif test == "Mann-Whitney U":
+        assert found.statistic == found.n_a * found.n_b / 2
     assert (found.n_a, found.n_b) == (len(y) // 2, len(y) // 2)
     assert found.nature_z == ("paired" if "paired" in change else "independent")
     for make in (list, pd.Series, pl.Series):

@@ -10,7 +10,8 @@ from scipy import stats
 
 from comparisons import samples, shifted
 from rankfair.stats.estimate import GroupRows, MeanVariance, TwoGroups
-from rankfair.stats.means import mean_gap, shares_and_ratio
+from rankfair.stats.means import mean_gap, paired_cost, shares_and_ratio
+from rankfair.stats.ordered import is_whole
 
 
 @settings(max_examples=25, deadline=None)
@@ -83,6 +84,24 @@ def test_effective_rows_are_counted_as_kish_does():
     assert group.kish(by_task=True) == pytest.approx(2.0)
     assert GroupRows(np.arange(5), tasks).kish() == 5.0
     assert TwoGroups.of(w > 1).n_tasks == 1 and TwoGroups.of(w > 1, tasks).n_tasks == 3
+
+
+def test_ten_tasks_or_more_are_units_of_a_cost_and_fewer_are_not():
+    y, m, best = np.random.default_rng(0).normal(size=(3, 60))
+    more = (y - m) ** 2 - (y - best) ** 2
+    for k in (9, 10):
+        tasks = np.arange(60) % k
+        sums = np.bincount(tasks, more - more.mean()) / (60 - np.bincount(tasks))
+        by_task = math.sqrt((k - 1) / k * (sums @ sums))
+        by_row = math.sqrt(more.var(ddof=1) / 60)
+        cost, se = paired_cost(y, m, best, tasks, None)
+        assert cost == pytest.approx(more.mean())
+        assert se == pytest.approx(by_task if k >= 10 else by_row)
+
+
+def test_whole_weights_are_told_from_others():
+    assert is_whole(np.array([1.0, 2.0]))
+    assert not is_whole(np.array([1.0, 2.5])) and not is_whole(np.array([2.0**53, 1.0]))
 
 
 def test_shares_are_near_those_of_statistics_books():

@@ -191,6 +191,13 @@ def test_few_rows_allow_for_wilsons_variance():
     assert low + high == pytest.approx(1)
     wilson = binomtest(2, 4).proportion_ci(0.95, "wilson")
     assert (low, high) == pytest.approx((wilson.low, wilson.high))
+    # Twenty rows above nine tenths: the end towards 1/2 allows for it.
+    m = np.concatenate((np.arange(1000.0), 899.0 + np.linspace(0.1, 0.9, 20)))
+    found = certify_predictions(m, np.arange(1020) >= 1000)
+    assert found.auc == pytest.approx(0.9)
+    wilson = binomtest(18, 20).proportion_ci(0.95, "wilson")
+    assert found.interval[0] == pytest.approx(wilson.low)
+    assert found.interval[1] < wilson.high
 
 
 def test_groups_apart_in_uneven_tasks_have_clopper_and_pearsons_limit():
