@@ -68,7 +68,7 @@ def test_values_that_differ_in_their_last_bit_are_no_ties(seed):
     assert found.tolist() == [brute_twice_u(m[i], in_a[i]) for i in rows_of(sizes)]
 
 
-@pytest.mark.parametrize("places", [[7], [2, 5, 9], range(len(SIZES))])
+@pytest.mark.parametrize("places", [[7], [2, 5, 6], range(len(SIZES))])
 def test_some_tasks_are_counted_as_among_all(segments, places):
     places, m = np.array(places), rng.integers(0, 9, N) / 7
     some, rows = segments.take(places)

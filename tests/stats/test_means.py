@@ -59,7 +59,8 @@ def measures(found):
 def test_clusters_are_rows_where_each_has_one_or_all_in_it_are_alike():
     rng = np.random.default_rng(0)
     x = rng.normal(size=12)
-    rows, every = MeanVariance.of_rows(x), np.arange(12)
+    every = np.arange(12)
+    rows = MeanVariance.of(x, x.mean(), GroupRows(every), None)
     off = x - x.mean()
     alone = MeanVariance.of_clusters(off, every, 12, None)
     alike = MeanVariance.of_clusters(np.repeat(off, 5), np.repeat(every, 5), 12, None)

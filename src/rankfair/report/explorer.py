@@ -64,9 +64,11 @@ def _hidden(
 ) -> tuple[frozenset[str], frozenset[str]]:
     """Small groups, and the tasks in which a group has few rows."""
     groups = zip(path.groups, views.group_sizes, strict=True)
-    sides = zip(*views.task_sizes, strict=True)
-    few = (small(dict(zip(views.tasks, n, strict=True)), least) for n in sides)
-    return small(dict(groups), least), frozenset[str]().union(*few)
+    hidden: frozenset[str] = frozenset()
+    for side in zip(*views.task_sizes, strict=True):
+        left = {t: n for t, n in zip(views.tasks, side, strict=True) if t not in hidden}
+        hidden |= small(left, least, sum(side) - sum(left.values()))
+    return small(dict(groups), least), hidden
 
 
 def _data(

@@ -98,11 +98,17 @@ def _hidden(
         for raised in remedy.by_task:  # also where all rows are of one group
             side = remedy.sensitive_feature, remedy.raised, ""
             sizes.setdefault(side, {}).setdefault(raised.task, raised.n_raised)
-    few = {}
+    few: dict[Key, frozenset[str]] = {}
     for side, by_task in sizes.items():
-        n_lines = sum(by_task.values())
-        total = labels[side[0]].get(side[1], n_lines)  # of the rest no total is shown
-        few[side] = small(by_task, least, total - n_lines)
+        feature, group, _ = side
+        both = few.items() if len(labels[feature]) == 2 else ()
+        gone = frozenset[str]().union(
+            *(own for other, own in both if other[0] == feature)
+        )
+        left = {task: n for task, n in by_task.items() if task not in gone}
+        # Of the rest no total is shown.
+        total = labels[feature].get(group, sum(by_task.values()))
+        few[side] = small(left, least, total - sum(left.values()))
     nobody: frozenset[str] = frozenset()
     return groups, {
         pair: nobody.union(*(few.get(side, nobody) for side in sides(pair)))
