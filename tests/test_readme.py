@@ -5,9 +5,11 @@ import re
 import shlex
 import xml.etree.ElementTree as ET
 from importlib import import_module
+from inspect import signature
 from pathlib import Path
 
 import pytest
+from sklearn.ensemble import HistGradientBoostingRegressor
 
 import rankfair
 from rankfair.cli.app import app
@@ -49,6 +51,9 @@ def shell_lines():
 @pages
 def test_outputs_are_those_of_a_run(page, tmp_path):
     text = page.read_text(encoding="utf-8")
+    taken = signature(HistGradientBoostingRegressor.fit).parameters
+    if "X_val=" in text and "X_val" not in taken:
+        pytest.skip("an example needs scikit-learn 1.7")
     found = readme.refreshed(text, tmp_path)
     assert words(found) == words(text), "outputs changed: make readme"
     for new, old in zip(found.splitlines(), text.splitlines(), strict=True):
