@@ -59,8 +59,8 @@ def measures(found):
 def test_clusters_are_rows_where_each_has_one_or_all_in_it_are_alike():
     rng = np.random.default_rng(0)
     x = rng.normal(size=12)
-    rows, every = MeanVariance.of_rows(x), np.arange(12)
-    off = x - x.mean()
+    every, off = np.arange(12), x - x.mean()
+    rows = MeanVariance.of(x, float(x.mean()), GroupRows(every), None)
     alone = MeanVariance.of_clusters(off, every, 12, None)
     alike = MeanVariance.of_clusters(np.repeat(off, 5), np.repeat(every, 5), 12, None)
     for found in (alone, alike):
