@@ -420,7 +420,9 @@ def _standard(
     rest = float(np.average(scaled, weights=weights))  # as the first is rounded
     scaled -= rest
     mean += rest
-    spread = float(np.sqrt(np.average(scaled * scaled, weights=weights)))
+    own = scaled if weights is None else scaled * weights
+    total = len(y) if weights is None else weights.sum()
+    spread = float(np.sqrt(own @ scaled / total))
     if not spread > CONSTANT * abs(mean):
         spread = 1.0
     scaled /= spread

@@ -44,6 +44,10 @@ def nearest(counted: Counted, cap: tuple[float, float]) -> Place:
         tried = False
         for bracket in _brackets(rows, counted, cap, sign):
             tried = True
+            # Some rows say where the edge may be crossed, not that it is.
+            end = edge if rows is counted else counted.quick_value(float(bracket.b))
+            if sign * (end - edge) > 0:
+                continue
             for found in _crossings(counted, bracket, sign):
                 if found.inside:
                     return found
@@ -109,7 +113,7 @@ def _brackets(
     last = dict.fromkeys((True, False), (0.0, sign * (rows.value(0.0) - edge)))
     opened: dict[bool, float] = {}
     for x in _probes(cap):
-        side, (a, fa), f = x > 0, last[x > 0], sign * (rows.value(x) - edge)
+        side, (a, fa), f = x > 0, last[x > 0], sign * (rows.quick_value(x) - edge)
         if f <= doubt and (fa > doubt or not a):
             share = (fa - doubt) / (fa - f) if fa > doubt > 0 else 0.0
             opened[side] = a + share * (x - a)
