@@ -245,7 +245,7 @@ def test_places_without_slack_are_kept_if_there_are_such():
     pairs = np.array([it.groups.total_a * it.groups.total_b for it in counted.demands])
     inside, nearly, outside = (
         Tried(none, [*(2 * pairs * auc)], np.full(2, auc))
-        for auc in (0.6 - 1e-6, 0.6 + 4e-4, 0.6 + 6e-4)
+        for auc in (0.5999, 0.6 + 4e-4, 0.6 + 6e-4)
     )
     for seen, met in (([nearly, inside], inside), ([outside, nearly], nearly)):
         (found,) = joint.met(seen)
