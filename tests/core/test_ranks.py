@@ -59,6 +59,8 @@ class TestTwiceU:
         count = twice_u(a, b, weight_a, weight_b)
         assert isinstance(count, int)
         assert count == brute(a.repeat(weight_a), b.repeat(weight_b))
+        assert twice_u(a, b, None, weight_b) == brute(a, b.repeat(weight_b))
+        assert twice_u(a, b, weight_a) == brute(a.repeat(weight_a), b)
 
     @given(problem=weighted((np.float64, st.floats(0, 10))))
     def test_float_weights(self, problem):

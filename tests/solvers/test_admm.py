@@ -98,7 +98,11 @@ def test_the_best_iterate_is_kept_and_counted_exactly(solver, penalty):
 
 @pytest.mark.parametrize("projection", PROJECT)
 def test_the_steps_are_those_of_the_formulas(projection):
-    problem = biased(k=3, per_task=12, auc=0.9)
+    """Of groups that overlap: there projections differ."""
+    rng, in_a = np.random.default_rng(2), np.arange(60) % 3 == 0
+    X = rng.normal(size=(60, 2)) + 0.3 * in_a[:, None]
+    y = X.sum(axis=1) + rng.normal(size=60)
+    problem = posed(X, y, np.arange(60) // 20, in_a)
     groups = problem.user_groups
     band = Rank(0.01).band(groups)
     rho, beta = 0.5, 2.0

@@ -237,6 +237,22 @@ def test_what_is_aimed_at_lies_a_little_inside_of_what_will_do(by):
                 assert found == pytest.approx(max(off, 0.0), abs=1e-12)
 
 
+def test_places_without_slack_are_kept_if_there_are_such():
+    X, y, t, group, sex = school(n=600)
+    asked = [(Rank(0.1), sex, None), (Rank(0.1), group == 0, None)]
+    line, counted = make(X, y, t, asked)
+    joint, none = JointSearch.of(line.curve, counted), np.zeros(2)
+    pairs = np.array([it.groups.total_a * it.groups.total_b for it in counted.demands])
+    inside, nearly, outside = (
+        Tried(none, [*(2 * pairs * auc)], np.full(2, auc))
+        for auc in (0.5999, 0.6 + 4e-4, 0.6 + 6e-4)
+    )
+    for seen, met in (([nearly, inside], inside), ([outside, nearly], nearly)):
+        (found,) = joint.met(seen)
+        assert found is met
+    assert not joint.met([outside])
+
+
 @dataclass(frozen=True)
 class Told(Constraint):
     """A mean gap that is too large by ``more``, with a slope told too flat."""
@@ -281,7 +297,7 @@ def test_a_walk_that_leads_nowhere_ends():
     X, y, t, _, sex = school(n=600)
     line, counted = make(X, y, t, [(Constant(1e-3, "both", 0.02, 12.0), sex, None)])
     joint = JointSearch.of(line.curve, counted)
-    assert 4 <= len([*joint.walk(joint.free)]) <= 16
+    assert 8 < len([*joint.walk(joint.free)]) <= 16
     place = solve_joint(line.curve, counted)
     assert not place.inside and not place.lam.any()
 
