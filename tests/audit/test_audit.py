@@ -438,9 +438,11 @@ def test_too_many_groups_look_like_numbers():
         ValueError, match=r"has 64 combinations of a × b .* Join small groups"
     ):
         audit(None, rows / 1.0, sensitive_features=given, intersect=True)
-    with pytest.raises(ValueError, match="at most 200 labels"):
-        controls = {"a": [str(i) for i in rows]}
-        audit(None, rows / 1.0, sensitive_features=rows % 2, controls=controls)
+    for n, most in ((640, 200), (100, 50)):  # an employee number explains every row
+        some = rows[:n]
+        with pytest.raises(ValueError, match=f"at most {most} labels in {n} rows"):
+            controls = {"a": [str(i) for i in some]}
+            audit(None, some / 1.0, sensitive_features=some % 2, controls=controls)
     age = {"age": (20 + rows % 40).astype(str)}
     found = audit(None, rows / 1.0, sensitive_features=age)
     assert len(found.sensitive_features[0].groups) == 40

@@ -199,3 +199,8 @@ def test_groups_are_cut_and_combined_as_the_fit_did():
     with pytest.raises(ValueError, match="one feature is expected"):
         two.certify(rows[~TRAIN])
     assert two.certify(rows[~TRAIN], sensitive_features="age").estimable
+
+
+def test_groups_of_predictions_are_booleans():
+    with pytest.raises(ValueError, match='must be booleans.*groups == "A"'):
+        certify_predictions(np.arange(4.0), np.array(["F", "M", "F", "M"]))

@@ -480,10 +480,12 @@ def _control(column: Column, name: str) -> Floats:
         codes, labels = find_known(column, argument)
         found = np.asarray(codes[:, None] == np.arange(1, len(labels)), np.float64)
         missing = int((codes < 0).sum())
-        if len(labels) > MOST_LEVELS:
+        # More than that, and each row is explained by itself.
+        most = min(MOST_LEVELS, max(10, len(codes) // 2))
+        if len(labels) > most:
             raise InputError(
                 argument,
-                f"may have at most {MOST_LEVELS} labels",
+                f"may have at most {most} labels in {counted(len(codes), 'row')}",
                 f"{len(labels)} ({listed(labels.tolist())})",
                 "Unite labels, or leave the column out.",
             )

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from rankfair.input.arrays import Bools, Codes, Floats
-from rankfair.input.errors import check_number, counted, shown
+from rankfair.input.errors import InputError, check_number, counted, shown
 from rankfair.input.scored_rows import ScoredRows, score_model
 from rankfair.stats.auc import Spread, auc_spread
 from rankfair.stats.estimate import check_confidence, clusters_of
@@ -227,6 +227,13 @@ def certify_predictions(
     >>> found.method, found.n_clusters, found.bound, found.interval[1] < 1
     ('exact', 6, 0.5, True)
     """
+    if in_a.dtype != np.bool_:
+        raise InputError(
+            "in_a",
+            "must be booleans, True for the rows of group A",
+            f"{in_a.dtype}",
+            'Compare the labels with one of them: groups == "A".',
+        )
     needed, possible, reason = clusters_of(tasks, in_a)
     spread = auc_spread(predicted, in_a, tasks if needed else None)
     if possible:
