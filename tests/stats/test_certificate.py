@@ -202,5 +202,5 @@ def test_groups_are_cut_and_combined_as_the_fit_did():
 
 
 def test_groups_of_predictions_are_booleans():
-    with pytest.raises(ValueError, match='must be booleans.*groups == "A"'):
+    with pytest.raises(ValueError, match=r'must be booleans.*groups == "A"'):
         certify_predictions(np.arange(4.0), np.array(["F", "M", "F", "M"]))
