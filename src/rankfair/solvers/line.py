@@ -44,10 +44,12 @@ def nearest(counted: Counted, cap: tuple[float, float]) -> Place:
         tried = False
         for bracket in _brackets(rows, counted, cap, sign):
             tried = True
-            # Some rows say where the edge may be crossed, not that it is.
-            end = edge if rows is counted else counted.quick_value(float(bracket.b))
-            if sign * (end - edge) > 0:
-                continue
+            # Some rows say where the edge may be crossed, not that it is.  KS, unlike
+            # an AUC, may fall below it and rise again before the end.
+            if rows is not counted and counted.demand.constraint.pairs:
+                end = counted.quick_value(float(bracket.b))
+                if sign * (end - edge) > 0:
+                    continue
             for found in _crossings(counted, bracket, sign):
                 if found.inside:
                     return found
