@@ -4,11 +4,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.preprocessing import OneHotEncoder
 
+from rankfair.files.codec import fits
 from rankfair.files.columns import Roles, without_identifiers
 from rankfair.files.encoding import ModelColumns
 from rankfair.files.read import read_table
 from rankfair.files.table import Reading
-from rankfair.input.errors import TableError
+from rankfair.input.errors import ModelFileError, TableError
 
 RAW = b"age,colour,town\n1,red,a\n2,blue,b\n3,red,c\n"
 
@@ -31,6 +32,36 @@ def test_numbers_and_categories_side_by_side_alike_for_new_rows():
     assert message.startswith('2 rows have a category of "colour" that was not there')
     one = b"colour,age,town\ngreen,4,x\n"
     assert columns.draw(read_table(one))[1].startswith("1 row has a category")
+
+
+@pytest.mark.parametrize(
+    ("value", "kind", "does"),
+    [
+        ((1, "a"), tuple[int, str], True),
+        ((1, 2), tuple[int, str], False),
+        ((1,), tuple[int, str], False),
+        ("ab", tuple[str, str], False),
+        ((1, 2, 3), tuple[int, ...], True),
+        (["a", 1], list[str], False),
+        ({"a": 1, "b": 2.5}, dict[str, float], True),
+        ({"a": "b"}, dict[str, float], False),
+        ({1: 1}, dict[str, float], False),
+        (["a"], dict[str, float], False),
+        (None, int | None, True),
+        (True, int, False),
+        (2, float, True),
+    ],
+)
+def test_values_are_told_that_fit_a_type(value, kind, does):
+    assert fits(value, kind) == does
+
+
+@pytest.mark.parametrize("more", [{"categories": {"colour": []}}, {"tasks": "town"}])
+def test_columns_that_a_file_cannot_have_said_are_refused(more):
+    stored = learn(read_table(RAW), "colour", "age").to_dict()
+    assert ModelColumns.from_dict(stored).to_dict() == stored
+    with pytest.raises(ModelFileError):
+        ModelColumns.from_dict(stored | more)
 
 
 def test_only_numbers_are_cut():

@@ -115,30 +115,28 @@ def test_chords_give_way_to_the_middle_after_three(f, sign):
 def test_the_first_place_beyond_is_told_with_the_one_before_it(seed):
     rng = np.random.default_rng(seed)
     n, most = rng.integers(1, 5, 2)
-    places = np.sort(rng.integers(1, 9, (most, n)), axis=0) * rng.choice([-1, 1], most)[
-        :, None
-    ].astype(float)
+    places = np.sort(rng.integers(1, 9, (most, n)), axis=0)
+    places = places * rng.choice([-1.0, 1.0], (most, 1))
     places[rng.random((most, n)) < 0.1] = 0.0  # there is none
     values = rng.integers(-1, 4, (most, n)).astype(float)
     start, rounds = rng.integers(0, 4, n).astype(float), iter(values)
-    open_ = []
+    masks = []
 
     def f(x, still):
-        open_.append(still)
+        masks.append(still)
         return next(rounds)
 
     found = first_beyond(f, places, start)
     for i in range(n):
-        last, best, asked = {-1: (0.0, start[i]), 1: (0.0, start[i])}, None, 0
-        best = (0.0, start[i], 0.0, start[i])
+        none = 0.0, start[i]
+        before, best, asked = {-1: none, 1: none}, (*none, *none), 0
         for x, fx in zip(places[:, i], values[:, i], strict=True):
             if best[3] <= 0:
                 break
             asked += 1
             if x and fx < best[3]:
-                best = (*last[np.sign(x)], x, fx)
+                best = *before[np.sign(x)], x, fx
             if x:
-                last[np.sign(x)] = x, fx
-        at = found.a[i], found.fa[i], found.b[i], found.fb[i]
-        assert at == best
-        assert sum(bool(still[i]) for still in open_) == asked
+                before[np.sign(x)] = x, fx
+        assert (found.a[i], found.fa[i], found.b[i], found.fb[i]) == best
+        assert sum(bool(still[i]) for still in masks) == asked

@@ -229,7 +229,7 @@ def test_without_ties_nothing_changes():
 
 @settings(max_examples=30, deadline=None)
 @given(
-    arrays(np.float64, 9, elements=st.sampled_from([0.0, 1.0, 2.0])),
+    arrays(np.float64, 9, elements=st.integers(0, 5).map(float)),
     arrays(np.intp, 9, elements=st.integers(0, 3)),
 )
 def test_the_share_is_that_of_all_pairs_of_different_units(values, units):
@@ -295,6 +295,12 @@ def test_what_shows_no_spread_has_no_interval_unless_groups_are_apart():
     flat, apart = estimate(np.zeros(40), in_a), estimate(np.arange(40.0), in_a)
     assert "no row is placed differently" in flat.note and flat.value == 0.5
     assert apart.estimable and apart.value == 0.0 and not apart.note
+    # The smaller group says how sure that is, as for Clopper and Pearson's interval.
+    few, many = GroupSpread(0.0, 2.0, 3.0), GroupSpread(0.0, 49.0, 50.0)
+    for pair in ((few, many), (many, few)):
+        model = ScoreModel(1.0, *pair)
+        assert model.p_value() == pytest.approx(2 * 0.5**3)
+        assert model.interval(0.95)[0] <= 0.025 ** (1 / 3) + 1e-9
 
 
 def test_where_tasks_mix_the_groups_the_wider_interval_counts():
