@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from commands import answer, run
+from commands import COMMON, answer, run
 from rankfair import RankFairRegressor, save_model
 from rankfair.files.read import files_of, read_table
 from rankfair.files.write import write_table
@@ -36,6 +36,21 @@ def test_new_rows_need_no_target_and_unknown_categories_are_counted(model, tmp_p
     assert read_table(done.stdout.encode()).n_rows == 5
     assert done.stderr.startswith("Note: 5 rows have a category")
     assert run("predict", model, csv, "--quiet").stderr == ""
+
+
+def test_new_rows_of_a_blind_model_need_no_group(model, tmp_path):
+    csv, blind = pay_csv(tmp_path), str(tmp_path / "blind.rankfair")
+    run("fit", csv, *COMMON, "--folds", 0, "-o", blind, code=0)
+    data = people(n=5)
+    with_group = write_csv(tmp_path / "group.csv", data)
+    del data["gender"]
+    without = write_csv(tmp_path / "new.csv", data)
+    known = run("predict", blind, with_group, code=0)
+    for options in ((), ("--drop-missing",)):
+        found = run("predict", blind, without, *options, code=0)
+        guessed = read_table(found.stdout.encode())["prediction"]
+        assert (guessed == read_table(known.stdout.encode())["prediction"]).all()
+    assert 'no column "gender"' in run("predict", model, without, code=2).stderr
 
 
 @pytest.mark.parametrize(

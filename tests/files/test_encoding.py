@@ -105,7 +105,7 @@ def test_dates_that_are_asked_for_are_days(roles):
     columns = ModelColumns.from_dict(columns.to_dict())
     assert columns.message == 'Read dates as days since 1970-01-01 ("hired").'
     assert columns.draw(table)[0]["hired"].to_list() == [1.0, 19782.0, -1.0]
-    assert columns.reading(Reading())[1].text == ("hired",)
+    assert columns.reading(Reading(), None)[1].text == ("hired",)
     for cell in ("31.1.2024", "x"):
         with pytest.raises(TableError, match="no day"):
             columns.draw(read_table(f"hired,y\n{cell},1\n2024-01-31,2\n".encode()))

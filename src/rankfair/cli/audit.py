@@ -154,7 +154,7 @@ def _predicted(
     from rankfair.files.model_files import describe_model
 
     columns, estimator = ModelColumns.of_file(model)
-    own, reading = columns.reading(asked.reading())
+    own, reading = columns.reading(asked.reading(), estimator)
     roles = replace(roles, tasks=roles.tasks or own.tasks)
     numbers = set(own.features or ()) - set(columns.categories)
     labels = (*roles.sensitive, *roles.tasks)

@@ -35,8 +35,9 @@ def _files(
     asked: PredictCommand, model: tuple[ModelColumns, Any], files: list[str], out: str
 ) -> tuple[int, tuple[str, ...]]:
     """Predict some files into one; return how many rows, and what is to be known."""
-    found = load(files, *model[0].reading(asked.reading()))
-    table = with_predictions(*model, found, asked.name, OTHER_NAME)
+    columns, estimator = model
+    found = load(files, *columns.reading(asked.reading(), estimator))
+    table = with_predictions(columns, estimator, found, asked.name, OTHER_NAME)
     kept = table if asked.keep is None else table.select([*asked.keep, asked.name])
     write_table(kept, out)
     return table.n_rows, table.notes

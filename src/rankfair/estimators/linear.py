@@ -272,9 +272,9 @@ class RankFairRegressor(FairRegressor):
         AUC of the first group over the second, ``pairwise_auc_["M"]["F"]``; with
         several features, a dict of such dicts by feature.
     constraint_values_ : dict of str to float
-        What each constraint came to on the training rows: AUC for "rank", KS for
-        "distribution", group A less group B in standard deviations of y for the others.
-        Of more groups and features it is the value farthest off.
+        What each constraint came to where the band is met (see `count`): AUC for
+        "rank", KS for "distribution", group A less group B in standard deviations of y
+        for the others.  Of more groups and features it is the value farthest off.
     multiplier_ : float
         :math:`\lambda`, how far along the line the fit is, in standard units; of
         several the largest; 0 if the constraint is inactive, NaN of other solvers.
@@ -467,8 +467,8 @@ class RankFairRegressor(FairRegressor):
         Returns
         -------
         RankFairRegressor
-            A new model.  One that was loaded from a file takes the next tighter ε of
-            the table in the file.
+            A new model, whose `objective_` is not known (NaN).  One that was loaded
+            from a file takes the next tighter ε of the table in the file.
 
         Examples
         --------

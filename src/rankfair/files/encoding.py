@@ -134,7 +134,8 @@ class ModelColumns:
         A category that was not learnt has 0 in all columns, as the reference has; the
         text counts such rows.
         """
-        for name in (*self.cut, *self.columns):
+        labels = [name for name in self.labels if name in table.names]
+        for name in (*(name for name in self.cut if name in labels), *self.columns):
             _refuse_other_kind(
                 table, name, name in self.categories or name in self.dates
             )
@@ -157,14 +158,15 @@ class ModelColumns:
                     f"{quoted(name)} that was not there when the model was fitted; "
                     f"read as {quoted(learnt[0])}."
                 )
-        columns = {**found, **{name: table[name] for name in self.labels}}
+        columns = {**found, **{name: table[name] for name in labels}}
         return Table(columns).to_frame(), " ".join(said)
 
     def predict(self, model: Any, table: Table) -> tuple[Floats, str]:
         """Return predictions of a table's rows, and what was done with categories."""
         X, message = self.draw(table)
         try:  # a model that was fitted to files has their order of columns
-            found = model.predict(X.select(list(model.feature_names_in_)))
+            order = [name for name in model.feature_names_in_ if name in X.columns]
+            found = model.predict(X.select(order))
         except InputError as error:
             if error.argument == "X":
                 raise
@@ -207,8 +209,11 @@ class ModelColumns:
             raise
         return found, model
 
-    def reading(self, reading: Reading) -> tuple[Roles, Reading]:
-        """Return roles and reading of new rows, which may have no target."""
+    def reading(self, reading: Reading, model: Any) -> tuple[Roles, Reading]:
+        """Return roles and reading of new rows, which may have no target.
+
+        Those of a blind model may have no group either.
+        """
         roles = Roles(
             sensitive=tuple(self.sensitive),
             tasks=tuple(self.tasks),
@@ -216,7 +221,8 @@ class ModelColumns:
             cut=tuple(self.cut),
         )
         text = tuple(dict.fromkeys((*reading.text, *self.categories, *self.dates)))
-        return roles, replace(reading, text=text)
+        spare = roles.sensitive if getattr(model, "blind", False) else ()
+        return roles, replace(reading, text=text, spare=spare)
 
 
 def _refuse_other_kind(table: Table, name: str, was_text: bool) -> None:

@@ -366,7 +366,8 @@ def _gaps(table: Table, roles: Roles, reading: Reading) -> list[TableError]:
 def _whole_rows(table: Table, roles: Roles) -> Table:
     """Return the rows without an empty cell where one matters, and count the others."""
     gone = np.zeros(table.n_rows, bool)
-    for name in (*roles.named, *roles.predictors(table.names)):
+    read = (*roles.named, *roles.predictors(table.names))
+    for name in (name for name in read if name in table.columns):
         gone |= table.missing(name)
     if gone.all():
         n = table.n_rows

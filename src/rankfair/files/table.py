@@ -44,6 +44,7 @@ class Reading:
     drop_missing: bool = False
 
     needed: tuple[str, ...] = ()  # columns that have to be there
+    spare: tuple[str, ...] = ()  # columns that may be absent whatever they are for
 
     def reads(self, name: str) -> bool:
         """Tell whether a column is to be returned."""
@@ -52,7 +53,7 @@ class Reading:
     def check_names(self, names: Sequence[str]) -> None:
         """Raise if a column that is asked for is not among those of a file."""
         asked = (*self.text, *self.numbers, *(self.columns or ()), *self.needed)
-        check_names(asked, names)
+        check_names([name for name in asked if name not in self.spare], names)
 
     def check(self) -> None:
         """Raise if signs cannot be used, or contradict each other."""
