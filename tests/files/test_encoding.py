@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.preprocessing import OneHotEncoder
 
-from rankfair.files.codec import fits
+from rankfair.files.archive import fits
 from rankfair.files.columns import Roles, without_identifiers
 from rankfair.files.encoding import ModelColumns
 from rankfair.files.read import read_table
