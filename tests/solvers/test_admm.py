@@ -5,6 +5,7 @@ from functools import partial
 import numpy as np
 import pytest
 
+from four_tasks import NUMBERS, SEX, Y
 from problems import (
     PENALTIES,
     asked,
@@ -16,7 +17,7 @@ from problems import (
     solved,
     target,
 )
-from rankfair import projections
+from rankfair import RankFairRegressor, projections
 from rankfair.constraints import Mean, Rank, Residual
 from rankfair.solvers import NCADMM, Paper, Tilt
 from rankfair.solvers.admm import ADM
@@ -256,3 +257,13 @@ def test_few_weak_steps_of_adm_leave_a_gap_and_say_so():
     gap = (m[in_a].mean() - m[~in_a].mean()) / problem.y_unit
     assert found.values[0] == pytest.approx(gap)
     assert abs(gap) > 1e-3
+
+
+def test_the_tolerance_of_an_estimator_is_that_of_its_solver():
+    steps = [
+        RankFairRegressor(0.01, solver="ncadmm", penalty="ridge", tol=tol)
+        .fit(NUMBERS, Y, sensitive_features=SEX)
+        .n_iter_
+        for tol in (1e-1, 1e-3)
+    ]
+    assert steps[0] < steps[1]

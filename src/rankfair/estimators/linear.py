@@ -216,7 +216,8 @@ class RankFairRegressor(FairRegressor):
     max_iter : int, default=50
         The most steps of "ncadmm" and "paper".
     tol : float, default=1e-4
-        "density" stops when the direction turns by less than ten times this.
+        "ncadmm" stops when fit and projection differ by less than this share of
+        their size, and "density" when the direction turns by less than ten times this.
     random_state : int, Generator or None, default=None
         Seed, for solvers that start at random ("paper").
     verbose : int, default=0

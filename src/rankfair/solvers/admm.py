@@ -92,7 +92,7 @@ class NCADMM:
     projection: str = "shift"
     max_iter: int = 50
     tol: float = 1e-6
-    given: ClassVar = ("max_iter",)
+    given: ClassVar = ("max_iter", "tol")
 
     def __post_init__(self) -> None:
         """Refuse settings that no step could use."""
