@@ -144,6 +144,13 @@ def test_what_was_noticed_is_said(raw, note):
         assert read_table(whole).notes == ()
 
 
+@pytest.mark.parametrize("n_rows", [2, 5000])
+def test_a_last_cell_that_is_not_read_is_not_said_to_be_cut(n_rows):
+    table = read_table(b"x,y" + b"\n1,2" * n_rows, columns=["x"])
+    assert table.notes == ()
+    assert table["x"].tolist() == [1.0] * n_rows
+
+
 def test_the_line_of_each_row_is_known():
     assert "line 3" in read_table(b"x\n1\nNA\n3\n").why_text["x"]
     assert read_table(b"x\na\nb\n1\n").why_text == {}

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog
 from statsmodels.stats.oaxaca import OaxacaBlinder
 
+from rankfair import audit
 from rankfair.stats.estimate import Estimate, TwoGroups
 from rankfair.stats.explained import (
     GapRegression,
@@ -110,12 +111,24 @@ def test_what_makes_no_difference():
 
 def test_kennedy_is_the_mean_of_a_lognormal_less_one():
     half = 1.959963984540054 * 0.3
-    found = kennedy(Estimate(-0.2, -0.2 - half, -0.2 + half), 0.95)
+    found = kennedy(Estimate(-0.2, -0.2 - half, -0.2 + half), 0.3**2)
     assert found.value == pytest.approx(np.exp(-0.2 - 0.045) - 1)
     assert found.ci_low == pytest.approx(np.expm1(-0.2 - half))
     assert found.ci_high == pytest.approx(np.expm1(-0.2 + half))
-    assert kennedy(Estimate(-0.2), 0.95).value == pytest.approx(np.expm1(-0.2))
-    assert not kennedy(Estimate(700.0, 600.0, 800.0), 0.95).estimable
+    assert kennedy(Estimate(-0.2), 0.3**2).value == pytest.approx(np.expm1(-0.2))
+    assert not kennedy(Estimate(700.0, 600.0, 800.0), 50.0**2).estimable
+
+
+@pytest.mark.parametrize("tasks", [None, np.arange(24) // 2])
+def test_kennedys_estimate_of_few_rows_is_the_same_with_any_confidence(tasks):
+    rng, woman = np.random.default_rng(0), np.arange(24) // 2 % 2 == 0
+    pay = np.exp(rng.normal(size=24))
+    of = {"sensitive_features": woman, "controls": {"x": rng.normal(size=24)}}
+    values = [
+        audit(pay, pay, **of, tasks=tasks, confidence=c).parts[0].unexplained_log.value
+        for c in (0.5, 0.95, 0.99)
+    ]
+    assert values == pytest.approx([values[0]] * 3, rel=1e-12)
 
 
 @settings(max_examples=30)

@@ -27,6 +27,7 @@ from rankfair.stats.explained import (
     explained_gap,
     kennedy,
     least_raises,
+    unexplained_variance,
 )
 from rankfair.stats.means import average, mean_gap, relative_gap
 from rankfair.stats.medians import median_gaps
@@ -150,8 +151,9 @@ def _gap_parts(of: str, left: GapRegression, rows: PairRows) -> GapParts:
     found = explained_gap(left, rows.groups, confidence)
     log = Estimate(math.nan, note="not all values are above 0")
     if y.min() > 0.0:
-        logs = explained_gap(replace(left, values=np.log(y)), rows.groups, confidence)
-        log = kennedy(logs.unexplained, confidence)
+        in_logs = replace(left, values=np.log(y))
+        logs = explained_gap(in_logs, rows.groups, confidence).unexplained
+        log = kennedy(logs, unexplained_variance(in_logs, rows.groups, confidence))
     given = rows.in_a, rows.own(rows.data.tasks), rows.weights, confidence
     return GapParts(
         of=of,

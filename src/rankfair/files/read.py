@@ -167,7 +167,7 @@ def _of_sheet(
     table, problems = _of_columns(columns, reading, roles)
     dialect = Dialect(sheet.delimiter, reading.decimal)
     notes = [*sheet.notes, *table.notes]
-    if not sheet.whole:
+    if not sheet.whole and reading.reads(sheet.names[-1]):
         notes.append(
             f"{source}, line {sheet.lines[-1]}: the last line has no line end. Was the "
             f"file cut? Its last cell is read as {quoted(sheet.columns[-1][-1])}."

@@ -17,10 +17,9 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
-from scipy.special import ndtri
 
 from rankfair.input.arrays import Bools, Floats
-from rankfair.stats.estimate import Estimate, TwoGroups
+from rankfair.stats.estimate import Estimate, TwoGroups, differences
 from rankfair.stats.means import NOT_ABOVE_0, average, mean_gap
 
 COLLINEAR = 1e-9  # of a column's variance: less is left of it beside those before
@@ -150,6 +149,14 @@ class GapRegression:
         left = own - self.weights * lever
         return np.asarray(rest * own / np.where(left > 1e-9, left, own))
 
+    @property
+    def pseudo_residuals(self) -> Floats:
+        """Return numbers whose means differ as δ varies: (N,).
+
+        What is left of a value is its residual; the controls' own spread cancels.
+        """
+        return self.errors * self.effects / self.share
+
     def pseudo_values(self, columns: Bools) -> Floats:
         """Return numbers whose means differ by what the columns explain: (N,).
 
@@ -262,8 +269,7 @@ def explained_gap(
     names, parts = np.array(found.names, dtype=object), found.parts
     every = np.ones(len(names), bool)
     z = found.pseudo_values(every)
-    # What is left of a value is its residual; the controls' own spread cancels.
-    rest = found.errors * found.effects / found.share
+    rest = found.pseudo_residuals
     return ExplainedGap(
         estimate(values, found.gap),
         estimate(z, float(parts.sum())),
@@ -280,7 +286,16 @@ def explained_gap(
     )
 
 
-def kennedy(estimate: Estimate, confidence: float) -> Estimate:
+def unexplained_variance(
+    found: GapRegression, groups: TwoGroups, confidence: float
+) -> float:
+    """Return the variance of δ that its interval of this confidence is made from."""
+    z = _centred(found.pseudo_residuals[:, None], found.in_group, found.weights)[:, 0]
+    ways = differences(z[found.in_group], z[~found.in_group], groups)
+    return max(ways, key=lambda way: way.half(confidence)).se ** 2
+
+
+def kennedy(estimate: Estimate, variance: float) -> Estimate:
     """Return the relative difference of a difference of logarithms.
 
     ``exp(b − Var b / 2) − 1``: the mean of exp(b) is above exp of the mean (Kennedy
@@ -288,11 +303,9 @@ def kennedy(estimate: Estimate, confidence: float) -> Estimate:
 
     Examples
     --------
-    >>> print(kennedy(Estimate(-0.10, -0.14, -0.06), 0.95))
+    >>> print(kennedy(Estimate(-0.10, -0.14, -0.06), 0.02**2))
     -0.095 (-0.131 to -0.058)
     """
-    half = (estimate.ci_high - estimate.ci_low) / 2.0
-    variance = (half / ndtri((1.0 - confidence) / 2.0)) ** 2
     shift = variance / 2.0 if estimate.estimable else 0.0
     return replace(estimate, value=estimate.value - shift).relative()
 
