@@ -113,7 +113,7 @@ class PathView:
     moved : tuple of int
         Rows predicted otherwise than at the last ε by more than each of the steps.
     within : Estimate
-        The AUC within tasks, pooled, of the rows fitted; NaN without tasks.
+        The AUC within tasks, pooled, of training rows; NaN without tasks.
     task_aucs : tuple of float
         That of each task.
     """
@@ -583,7 +583,7 @@ class PathRefits:
         with warnings.catch_warnings(), config_context(enable_metadata_routing=False):
             # The status of the fit is in the row, and so are limits of its gap.
             warnings.simplefilter("ignore", ConvergenceWarning)
-            warnings.filterwarnings("ignore", "what is outside the band", UserWarning)
+            warnings.filterwarnings("ignore", "the gap may be chance", UserWarning)
             return model.fit(take_rows(self.X, at), self.y[at], **labels)
 
     def predict(self, model: Any, at: Codes) -> Floats:
