@@ -279,7 +279,7 @@ def _fit_folder(asked: FitCommand, folder: str, on_step: OnStep) -> Fitted:
     """Fit to the rows of a folder without holding them in memory."""
     roles = asked.roles()
     if len(roles.sensitive) > 1:
-        only = "names one column for rows that are not in memory"
+        only = "may name one column only where rows are not in memory"
         raise InputError("sensitive_features", only, str(len(roles.sensitive)))
     kinds = pl.read_parquet_schema(files_of(folder)[0])
     check_names((*roles.named, *(roles.features or ()), *roles.drop), [*kinds], folder)
