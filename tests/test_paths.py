@@ -315,7 +315,10 @@ def test_a_fitted_model_is_mapped_along_a_path_if_it_is_frozen():
             {"cv": RepeatedKFold(n_splits=3, n_repeats=2, random_state=0)},
             "cv holds out 180 rows more than once, up to 2 times",
         ),
-        ({"cv": 1000}, "cv needs as many rows as folds; got 1000 for n_samples = 180"),
+        (
+            {"cv": 1000},
+            "cv must be at most the number of rows; got 1000 for n_samples = 180",
+        ),
         ({"model": RankFairRegressor(tasks="task")}, "sensitive_features is missing"),
         ({"tasks": np.arange(180)}, "cv holds out no row"),
     ],

@@ -41,7 +41,7 @@ def _order(point: Point) -> tuple[int, bool]:
 
 
 def against(results: Sequence[Results]) -> str:
-    """Ours less each rival's, at the same demand and at the rival's own point."""
+    """Ours less each rival's, at the same limit and at the rival's own point."""
     head = ("data", "at", "rival", "RMSE", "KS", "own point: RMSE", "KS")
     rows = []
     for each in results:
@@ -97,7 +97,7 @@ def summary(results: Sequence[Results]) -> str:
     nearer = sum(found.same["ks"].kind == "lower" for found in shifts)
     return "\n".join(
         (
-            standing("At the same demand", "same", rivals),
+            standing("At the same limit", "same", rivals),
             standing("At the rival's own point", "own", rivals),
             f"- The constant shift has a lower RMSE than **rank** on {cheaper} of "
             f"{len(shifts)} datasets, and a larger KS on {nearer}.",

@@ -10,8 +10,8 @@ with a few ε, and with those that a rival's gap, MD and KS on *training* rows s
 between fair and free.  Methods that move predictions are measured there on out-of-fold
 ones.  No ε is computed from held-out rows; which of our points is named beside a
 rival's is chosen by them.  After a look at earlier versions of this table "somewhat"
-was set, and methods of ours were added: those with two demands, and the line, a share
-of the way from free predictions to the common quantiles of the groups."""
+was set, and methods of ours were added: those with two constraints, and the line, a
+share of the way from free predictions to the common quantiles of the groups."""
 MARKS = """\
 A sign for each setting of the method, in the order of the tables below: ✓ dominated,
 = the same figures, ≈ level within noise, ✗ better in something than each of ours.  A

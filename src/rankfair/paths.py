@@ -113,7 +113,7 @@ class PathView:
     moved : tuple of int
         Rows predicted otherwise than at the last ε by more than each of the steps.
     within : Estimate
-        The AUC within tasks, pooled, of the rows fitted; NaN without tasks.
+        The AUC within tasks, pooled, of training rows; NaN without tasks.
     task_aucs : tuple of float
         That of each task.
     """
@@ -583,7 +583,7 @@ class PathRefits:
         with warnings.catch_warnings(), config_context(enable_metadata_routing=False):
             # The status of the fit is in the row, and so are limits of its gap.
             warnings.simplefilter("ignore", ConvergenceWarning)
-            warnings.filterwarnings("ignore", "what is outside the band", UserWarning)
+            warnings.filterwarnings("ignore", "the gap may be chance", UserWarning)
             return model.fit(take_rows(self.X, at), self.y[at], **labels)
 
     def predict(self, model: Any, at: Codes) -> Floats:
@@ -721,9 +721,9 @@ def fairness_path(
         may be larger.  Bands within tasks (``scope``) go up to 1/2.
     cv : int, splitter, iterable of (train, test) or None, default=None
         How many folds; None leaves out each row of one fit where the model can, else
-        there are 5.  They are made within tasks, so that every task and group keeps
-        rows to learn from; the only row of a task is always learnt from.  Other folds
-        hold out no row more than once.
+        there are 5.  They are made within tasks, so that every task and group has
+        training rows in each; the only row of a task is never held out.  Folds of your
+        own must not hold out a row more than once.
     sensitive_features : array-like of shape (N,), or str or int, optional
         The group of each row, or its column of X, two or more groups if the model takes
         them; by default the model's, cut by its `bins`.  Rows of unknown group are

@@ -211,7 +211,7 @@ def test_a_model_card_says_what_the_file_knows(here):
     card = run("describe", "odd.rf", "--card", code=0).stdout
     for title in ("Gap", "Limits of use", "Data", "Groups", "Settings", "Versions"):
         assert f"\n## {title}\n" in card
-    assert "- rows fitted: 60\n" in card and "- groups: \\<b\\>, m\\|\n" in card
+    assert "- training rows: 60\n" in card and "- groups: \\<b\\>, m\\|\n" in card
     assert "<b>" not in card
     shown = f"{auc['value']:.3f} \\({auc['ci_low']:.3f}–{auc['ci_high']:.3f}\\)"
     (last,) = re.findall(r"^\| after \|.*", card, re.M)

@@ -158,7 +158,7 @@ def test_tasks_outside_their_band_are_named(tmp_path):
     data["gender"] = np.where(data["job"] == "cook", "f", data["gender"])
     file = write_csv(tmp_path / "a.csv", data)
     done = run("fit", file, *COMMON, "--scope", "task", "--folds", 0, code=0)
-    assert "2 of 3 tasks are in their band, on the rows fitted; not" in prose(done)
+    assert "2 of 3 tasks are in their band, on training rows; not" in prose(done)
     assert "The model was not kept" in done.stderr
     assert 'Encoded 1 column of text as 0/1 ("education").' in done.stderr
     assert list(fitted(file, tmp_path, scope="task").model.unbalanced_tasks_) == [

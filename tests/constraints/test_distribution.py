@@ -79,7 +79,7 @@ def test_the_slope_is_the_derivative_of_the_smoothed_distance(weights, sign):
 
 
 def test_ranks_beside_distributions_are_refused_with_the_reason():
-    with pytest.raises(ValueError, match=r"need not hold .* KS ≤ ε .* smaller"):
+    with pytest.raises(ValueError, match=r"must not hold both .* KS ≤ ε.* smaller"):
         main_and_beside([Rank(0.1), Distribution(0.1)])
     main, beside = main_and_beside([Mean(), Distribution(0.1)])
     assert isinstance(main, Distribution) and beside == (Mean(),)

@@ -48,9 +48,7 @@ def test_the_one_searched_for_and_those_beside():
 
 
 def test_two_that_are_not_linear_are_refused():
-    with pytest.raises(ValueError, match="one that is not linear") as error:
+    with pytest.raises(ValueError, match="at most one constraint besides") as error:
         main_and_beside([Rank(), Mean(), Rank(0.1)])
     words = str(error.value)
-    assert "got Rank and Rank." in words and words.endswith(
-        "Leave out all but one of these."
-    )
+    assert "got Rank and Rank." in words and words.endswith("Keep one of these.")

@@ -175,14 +175,14 @@ def test_a_large_offset_of_a_column_is_centred_away(offset):
 @pytest.mark.parametrize("size", [1e200, 1e-200])
 def test_columns_of_extreme_size_need_to_be_standardised(size):
     X, y, codes, _ = rows()
-    with pytest.raises(ValueError, match=r"in column 1\. .* standardize=True"):
+    with pytest.raises(ValueError, match=r"in column 1 .* standardize=True"):
         made(X * [1.0, size, 1.0], y, codes, standardize=False)
 
 
 def test_values_too_large_are_refused_with_the_column():
     X, y, codes, _ = rows([9000])
     X[1, 1] = 1e200
-    with pytest.raises(ValueError, match=r"too large .* in column 1\."):
+    with pytest.raises(ValueError, match=r"in column 1 that are too large"):
         made(X, y, codes)
 
 

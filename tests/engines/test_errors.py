@@ -95,7 +95,9 @@ def test_values_too_large_to_be_squared(folder, name):
     """The column is named, and not one whose product with it is too large as well."""
     rows(**{name: rows()[name] * 1e305}).to_parquet(folder / "b.parquet")
     with np.errstate(all="ignore"):
-        refused(folder, f'too large to be squared in column "{name}"', None, LARGE)
+        refused(
+            folder, f'in column "{name}" that are too large to be squared', None, LARGE
+        )
 
 
 def broken(path):

@@ -77,7 +77,7 @@ def fitted(name):
 
 
 @pytest.mark.parametrize("name", MODELS)
-@pytest.mark.filterwarnings("ignore:what is outside the band may be:UserWarning")
+@pytest.mark.filterwarnings("ignore:the gap may be chance:UserWarning")
 def test_scores_and_certificates_are_those_of_groups_that_are_passed(name):
     model, X, y, groups = fitted(name)
     gap = rank_gap(y, model.predict(X), sensitive_features=groups)

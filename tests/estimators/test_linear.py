@@ -170,7 +170,7 @@ def test_score_is_r2():
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-@pytest.mark.filterwarnings("ignore:what is outside the band may be:UserWarning")
+@pytest.mark.filterwarnings("ignore:the gap may be chance:UserWarning")
 def test_cross_validate_with_routed_arrays():
     with config_context(enable_metadata_routing=True):
         model = (

@@ -16,9 +16,7 @@ from rankfair.core.problem import Groups
 from rankfair.metrics import mean_difference, rank_auc, rmse
 from refusals import sentence
 
-pytestmark = pytest.mark.filterwarnings(
-    "ignore:what is outside the band may be:UserWarning"
-)
+pytestmark = pytest.mark.filterwarnings("ignore:the gap may be chance:UserWarning")
 
 
 def data(n_rows=400, seed=0, gap=0.8):

@@ -82,7 +82,7 @@ def test_what_fits_no_graph_is_refused():
         labels = np.empty(6, dtype=object)
         labels[:] = tasks * 3
         model = MultiTaskRegressor().fit(X[:6], range(6), tasks=labels)
-        with pytest.raises(ModelFileError, match="one column of text of them before"):
+        with pytest.raises(ModelFileError, match="tasks one column of text before"):
             onnx_bytes(model)
 
 

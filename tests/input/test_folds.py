@@ -57,7 +57,7 @@ OF_TASKS = {"tasks": 3, "sensitive_features": 2}
         (RankFairPostprocessor(Ridge(), 0.1, sensitive_features=3), [SHUFFLED]),
     ],
 )
-@pytest.mark.filterwarnings("ignore:what is outside the band may be:UserWarning")
+@pytest.mark.filterwarnings("ignore:the gap may be chance:UserWarning")
 def test_folds_of_sorted_rows_are_told_what_to_do(model, cures):
     sorted_rows = np.column_stack((X, np.arange(N) // (N // 5)))
     with pytest.warns(UserWarning, match="Scoring failed") as said:

@@ -631,8 +631,9 @@ class Audit:
         command : str, optional
             The command that made the page, to be shown on it.
         suppress : int, default=5
-            Groups and tasks of fewer rows, and the next smallest, are not shown, so
-            that nobody can be recognised.  `gate` counts them all the same.
+            Groups and tasks of fewer rows are not shown, so that nobody can be
+            recognised; if they have fewer rows together, the next smallest is not
+            either.  `gate` counts them all the same.
 
         Returns
         -------

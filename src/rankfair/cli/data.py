@@ -194,10 +194,10 @@ class FitData:
         within: Mapping[str, Floats] | None = None,
         **more: Any,
     ) -> Audit:
-        """Audit predictions of the rows that have some: NaN is none.
+        """Audit predictions; rows whose prediction is NaN are left out.
 
-        ``within`` are those for figures within tasks.  Without any the target is
-        audited.  Groups and the fingerprint are those of all rows.
+        ``within`` has the predictions for figures within tasks.  Without predictions
+        the target is audited.  Groups and the fingerprint are those of all rows.
         """
         judged = np.full(len(self.y), True)
         for each in values.values():

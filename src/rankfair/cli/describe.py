@@ -122,7 +122,7 @@ def _read(found: dict[str, Any]) -> tuple[str, dict[str, Any], dict[str, Facts]]
     size = f"{found['bytes']:,} bytes"
     data: Facts = {"made by": f"rankfair {found['rankfair']}", "size": size}
     if report:
-        data["rows fitted"] = f"{report['n_rows']:,}"
+        data["training rows"] = f"{report['n_rows']:,}"
     for each in found["columns"]:
         data.setdefault(each["role"], []).append(each["name"])
     tasks = [*(found["tasks"] or ())]
@@ -133,7 +133,7 @@ def _read(found: dict[str, Any]) -> tuple[str, dict[str, Any], dict[str, Facts]]
     sections = {
         "Data": data,
         "Groups": named or {"none": "the model is not constrained"},
-        "Reached on the rows fitted": _facts(reached),
+        "Reached on training rows": _facts(reached),
         "Settings": _facts(params),
     }
     known = {title: facts for title, facts in sections.items() if facts}

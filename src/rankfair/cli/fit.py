@@ -31,15 +31,15 @@ NO_REPORT = (
     "on rows that memory holds with rankfair audit FILE --model MODEL."
 )
 FITTED_WITHIN = (
-    "Figures within tasks are of the rows fitted: left out one by one, rows of a small "
-    "task are ordered against their own values."
+    "Figures within tasks are of training rows: within small tasks, left-out "
+    "predictions give a wrong order."
 )
 DEFAULTS = {"penalty": "pool", "beta": "auto"}
 MOST_FOLDED = 100_000  # rows: of more the model card says what the report does
 MEASURED = {
     "left out": "Rows left out of the fit",
     "held out": "Held-out rows",
-    "fitted": "The rows fitted",
+    "fitted": "Training rows",
 }
 
 
@@ -132,7 +132,7 @@ def _fit_in_memory(asked: FitCommand, on_step: OnStep) -> Fitted:
             data.check_folds(asked.folds)
         except NotEstimableError as none:
             raise NotEstimableError(
-                f"{none} --folds 0 reports on the rows fitted."
+                f"{none} --folds 0 reports on training rows."
             ) from None
     on_step("fitting to all rows", 2, 4)
     final = data.fit(model)
@@ -279,7 +279,7 @@ def _fit_folder(asked: FitCommand, folder: str, on_step: OnStep) -> Fitted:
     """Fit to the rows of a folder without holding them in memory."""
     roles = asked.roles()
     if len(roles.sensitive) > 1:
-        only = "names one column for rows that are not in memory"
+        only = "may name one column only where rows are not in memory"
         raise InputError("sensitive_features", only, str(len(roles.sensitive)))
     kinds = pl.read_parquet_schema(files_of(folder)[0])
     check_names((*roles.named, *(roles.features or ()), *roles.drop), [*kinds], folder)

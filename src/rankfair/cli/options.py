@@ -305,7 +305,7 @@ class FitCommand(FileOptions, OutputOptions, JudgedOptions, ConstraintOptions):
         min=0.0,
     )
     folds: int = option(
-        "Folds, if rows cannot be left out; 0 reports on rows fitted.", 5, min=0
+        "Folds, if rows cannot be left out; 0 reports on training rows.", 5, min=0
     )
     memory_rows: int = option("A folder with more rows is read in pieces.", 200_000)
     notes: str | None = option("A few words to keep in the model file.", metavar="TEXT")

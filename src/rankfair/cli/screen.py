@@ -234,7 +234,7 @@ class Compared(Answer):
 
     @classmethod
     def of(cls, data: Any, unjudged: Sequence[str], **more: Any) -> Compared:
-        """Return it with the notes on the rows fitted, and on groups of too few."""
+        """Return it with the notes on training rows, and on groups of too few."""
         few = (f"Too few rows to judge {listed(unjudged)}.",) if unjudged else ()
         notes = (*data.notes, *few)
         return cls(notes=notes, few=few, dialect=data.table.dialect, **more)

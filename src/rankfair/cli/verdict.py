@@ -109,7 +109,7 @@ def _of_asked(model: Any, audit: Audit) -> list[str]:
         kept = len(model.tasks_) - len(apart)
         tasks = f"{kept} of {counted(len(model.tasks_), 'task')} are in their band"
         others = f"; not {listed([*apart], 3)}" if apart else ""
-        said.append(f"As asked, {tasks}, on the rows fitted{others}.")
+        said.append(f"As asked, {tasks}, on training rows{others}.")
     if worst is None:
         return said
     # An audit has no figure of others.

@@ -87,19 +87,17 @@ def main_and_beside(
     if {type(each) for each in others} == {Rank, Distribution}:
         raise InputError(
             "constraints",
-            'need not hold "rank" beside "distribution": KS ≤ ε brings '
-            "|AUC − 1/2| ≤ ε with it",
-            cure="Ask for the distribution alone, with the smaller of the two "
-            "epsilons.",
+            'must not hold both "rank" and "distribution": where KS ≤ ε, '
+            "|AUC − 1/2| ≤ ε holds too",
+            cure='Keep "distribution", with the smaller of the two epsilons.',
         )
     if len(others) > 1:
         names = " and ".join(type(each).__name__ for each in others)
         raise InputError(
             "constraints",
-            "may hold one that is not linear beside any number of linear ones (Mean, "
-            "Residual)",
+            "may hold at most one constraint besides Mean and Residual",
             names,
-            "Leave out all but one of these.",
+            "Keep one of these.",
         )
     main = (others or list(constraints))[0]
     return main, tuple(each for each in constraints if each is not main)

@@ -51,7 +51,7 @@ class Constraint(ABC):
     on_histograms: ClassVar[bool] = False  # whether those, or means, of groups tell it
 
     def on(self, y: Floats, groups: Groups) -> Constraint:
-        """The same demand once the target (in standard units) is known."""
+        """The same constraint, once the target (in standard units) is known."""
         return self
 
     @abstractmethod

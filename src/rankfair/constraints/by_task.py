@@ -68,7 +68,7 @@ class ByTask:
         return s.groups.of_known(g)
 
     def of_tasks(self, places: Ints) -> tuple[ByTask, Ints]:
-        """The same demand on some tasks only, and their rows."""
+        """The same constraint on some tasks only, and their rows."""
         segments, rows = self.segments.take(places)
         names = ("low", "high", "level", "fine", "unit", "due")
         some = {name: getattr(self, name)[places] for name in names}

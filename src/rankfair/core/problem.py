@@ -382,7 +382,7 @@ def refuse_wild(gram: Floats, names: Sequence[str] | None = None) -> None:
     called = int(column) if names is None else shown(names[column])
     raise InputError(
         "X",
-        f"has values too large to be squared in column {called}",
+        f"has values in column {called} that are too large to be squared",
         cure="Rescale it, or clip outliers.",
     )
 
@@ -394,7 +394,8 @@ def _refuse_extreme(unit: Floats, names: Sequence[str] | None) -> None:
         called = column if names is None else shown(names[column])
         raise InputError(
             "X",
-            f"has values too extreme to be penalised as they are in column {called}",
+            f"has values in column {called} that are too large or too small to be "
+            "penalised in their own units",
             cure=("Rescale it, or use ", Argument("standardize", True), "."),
         )
 

@@ -31,8 +31,9 @@ def load_crime(
 ) -> base.Dataset:
     """Load Crime: 41652 rows, 801 tracts of 52 weeks, 14 features.
 
-    The file `crime/crime.csv` is looked for inside `data_home`, then of the environment
-    variable RANKFAIR_DATA, then of the user's cache folder. It cannot be downloaded.
+    The file `crime/crime.csv` must be in `data_home`; by default that is the folder
+    named by the environment variable RANKFAIR_DATA, else the user's cache folder. It
+    cannot be downloaded.
     The paper's n = 15 counts the sensitive feature too.
 
     Parameters

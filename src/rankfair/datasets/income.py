@@ -45,16 +45,16 @@ def load_income(
 ) -> base.Dataset:
     """Load Income: 9426 rows, 3142 counties of 3 years, 15 features.
 
-    The file `income/income.csv` is looked for inside `data_home`, then of the
-    environment variable RANKFAIR_DATA, then of the user's cache folder. It cannot be
-    downloaded. The paper's n = 16 counts the sensitive feature too.
+    The file `income/income.csv` must be in `data_home`; by default that is the folder
+    named by the environment variable RANKFAIR_DATA, else the user's cache folder. It
+    cannot be downloaded. The paper's n = 16 counts the sensitive feature too.
 
     Parameters
     ----------
     data_home : path or None
     biased : bool
-        Raise group A's target by 75 %, lowest incomes first, until P(A above B) is
-        0.815. Nothing in it is random.
+        Raise group A's target by 75 %, lowest incomes first, until the AUC of A above
+        B is 0.815. No random numbers are used.
 
     Returns
     -------

@@ -49,20 +49,20 @@ def load_student(
 ) -> base.Dataset:
     """Load Student Performance: 1044 rows, 36 tasks of 29, male against female.
 
-    Files are looked for in `student/` inside `data_home`, then of the environment
-    variable RANKFAIR_DATA, then of the user's cache folder; missing ones are fetched
-    from UCI.
+    Files are in the folder `student/` of `data_home`; by default that is the folder
+    named by the environment variable RANKFAIR_DATA, else the user's cache folder.
+    Missing files are downloaded from UCI.
 
     Parameters
     ----------
     data_home : path or None
     biased : bool
-        Multiply the target by 1.75 for a random 80 % of the males, as the paper's data.
+        Multiply the target by 1.75 for a random 80 % of the males, as in the paper.
     random_state : int, numpy Generator or None
-        Deals the rows to tasks and chooses the raised ones. The tasks do not depend on
-        `biased`.
+        Deals the rows to tasks, and chooses the rows to raise. The tasks do not depend
+        on `biased`.
     download : bool
-        Whether missing files may be fetched.
+        Whether missing files may be downloaded.
 
     Returns
     -------

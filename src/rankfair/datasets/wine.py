@@ -40,19 +40,20 @@ def load_wine(
 ) -> base.Dataset:
     """Load Wine Quality: 6497 rows, 89 tasks of 73, 11 features, red against white.
 
-    Files are looked for in `wine/` inside `data_home`, then of the environment variable
-    RANKFAIR_DATA, then of the user's cache folder; missing ones are fetched from UCI.
+    Files are in the folder `wine/` of `data_home`; by default that is the folder named
+    by the environment variable RANKFAIR_DATA, else the user's cache folder. Missing
+    files are downloaded from UCI.
 
     Parameters
     ----------
     data_home : path or None
     biased : bool
-        Multiply the target by 1.75 for a random 56 % of the reds, as the paper's data.
+        Multiply the target by 1.75 for a random 56 % of the reds, as in the paper.
     random_state : int, numpy Generator or None
-        Deals the rows to tasks and chooses the raised ones. The tasks do not depend on
-        `biased`.
+        Deals the rows to tasks, and chooses the rows to raise. The tasks do not depend
+        on `biased`.
     download : bool
-        Whether missing files may be fetched.
+        Whether missing files may be downloaded.
 
     Returns
     -------

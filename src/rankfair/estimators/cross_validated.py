@@ -34,8 +34,8 @@ class RankFairRegressorCV(FairRegressor):
     epsilon : float or list of float, default=0.01
         Half width of the band, as in `RankFairRegressor`.
     cv : int, splitter or iterable of (train, test), default=5
-        How many folds.  They are made within tasks, so that every task and group keeps
-        rows to learn from; the only row of a task or a group is always learnt from.
+        How many folds.  They are made within tasks, so that every task and group has
+        training rows in each; the only row of a task or a group is never held out.
     tasks, sensitive_features, blind, intersect, bins, constraints, scope, side, \
 penalty, count, direction, solver, standardize, unseen, max_iter, tol, verbose
         As in `RankFairRegressor`.
@@ -50,9 +50,9 @@ penalty, count, direction, solver, standardize, unseen, max_iter, tol, verbose
     beta_ : float or tuple of float
         The β chosen, or the numbers that "auto" came to.
     best_score_ : float
-        Less the held-out mean squared error of what was chosen.
+        The held-out mean squared error at the chosen β, with a minus sign.
     cv_results_ : dict
-        A value for each β: "beta", "mse" (over all rows held out), and "split_mse", of
+        A value for each β: "beta", "mse" (over all held-out rows), and "split_mse", of
         shape (betas, folds).
     estimator_ : RankFairRegressor
         The last fit; all its fitted attributes are here as well.

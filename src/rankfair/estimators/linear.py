@@ -493,7 +493,7 @@ class RankFairRegressor(FairRegressor):
     def path(
         self, epsilons: Sequence[float] | None = None, reference: str | None = None
     ) -> Path:
-        """Return error and gaps of every ε, left out, from this one fit.
+        """Return error and gaps on left-out rows for many ε, without another fit.
 
         Parameters
         ----------

@@ -22,10 +22,10 @@ from rankfair.solvers.roots import close_in, first_beyond
 def compare(
     a: Floats, b: Floats, first: Sample, second: Sample
 ) -> tuple[int | float, float, float]:
-    """Compare two samples whose steps stand at ``a`` and ``b``, both ascending.
+    """Compare two samples with values ``a`` and ``b``, both ascending.
 
-    Returns 2U of one over the other, a whole number where the weights are, KS, and the
-    Wasserstein distance.
+    Returns 2U of the first over the second (a whole number if the weights are), KS, and
+    the Wasserstein distance.
 
     Examples
     --------

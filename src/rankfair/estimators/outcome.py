@@ -726,7 +726,7 @@ def _within_noise(solution: Solution, line: Line, count: str) -> Iterator[Warnin
     worst, unit = max(near, key=lambda each: _off_half(each.value)), problem.y_unit
     which = "training" if rows is line.trained else "left-out"
     yield UserWarning(
-        f"what is outside the band may be chance: without the constraint the AUC is "
+        f"the gap may be chance: without the constraint the AUC is "
         f"{worst.value:.3f} (95 % confidence interval {worst.ci_low:.3f} to "
         f"{worst.ci_high:.3f}). The constraint costs {after / before - 1:.1%} of "
         f"error on {which} rows (RMSE {before * unit:.4g} before, {after * unit:.4g} "

@@ -36,7 +36,6 @@ ROUNDED = """
     whole = Round (parts)
     prediction = Mul (whole, resolution)
 """
-BEFORE_FIT = "Make one column of text of them before fit."
 
 
 def export_onnx(model: Any, path: str | os.PathLike[str]) -> Path:
@@ -130,8 +129,8 @@ def _task_rows(layout: Layout) -> dict[str, Any]:
     if all(isinstance(label, int) and abs(label) < 2**63 for label in labels):
         return {"kind": "int64", "keys_int64s": [*map(int, labels)], **rows}
     some = f"{shown(labels[0])} ({type(labels[0]).__name__})"
-    reason = f"tasks has labels such as {some}, which ONNX cannot look up"
-    raise ModelFileError(reason, f"Text and whole numbers can be. {BEFORE_FIT}")
+    reason = f"tasks has labels such as {some}; ONNX knows text and whole numbers only"
+    raise ModelFileError(reason, "Make the tasks one column of text before fit.")
 
 
 def _tables(model: Any) -> dict[str, NDArray[Any]]:

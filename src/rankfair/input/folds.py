@@ -95,7 +95,7 @@ def make_folds(
     at = np.flatnonzero(counts)
     if len(at) < k:
         n_samples = f"{k} for n_samples = {len(at)}"
-        raise InputError("cv", "needs as many rows as folds", n_samples)
+        raise InputError("cv", "must be at most the number of rows", n_samples)
     codes, features = codes[at], groups.reshape(len(groups), -1)[at].T
     mixed = rng.permutation(len(at))
     order = mixed[np.lexsort((*features[::-1][:, mixed], codes[mixed]))]

@@ -279,9 +279,9 @@ def read_target(y: Any, argument: str = "y", n_rows: int | None = None) -> Float
 def read_ranked(
     y: Any, argument: str = "y", n_rows: int | None = None
 ) -> tuple[Floats, Floats]:
-    """Return a target as floats, and numbers of exactly its order and ties.
+    """Return a target as floats, and as numbers with exactly its order and ties.
 
-    Most often the two are one.
+    Usually both are the same numbers.
 
     Examples
     --------

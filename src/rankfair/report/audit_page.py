@@ -41,7 +41,7 @@ def render(audit: Audit, suppress: int = 5) -> str:
     audit : Audit
         The records.
     suppress : int, default=5
-        Groups and tasks of fewer rows, and the next smallest, are not shown.
+        Groups and tasks of fewer rows are not shown; see `Audit.to_html`.
 
     Returns
     -------

@@ -309,7 +309,7 @@ def package(
     kind: type[Kind] = Solution,  # type: ignore[assignment]
     **more: Any,
 ) -> Kind:
-    """The solution of standard units ``W`` in the user's; ``more`` are its fields."""
+    """The solution in the user's units, from ``W`` in standard units."""
     problem = fitter.problem
     scale = problem.loss_unit
     objective = fitter.objective(W) * scale

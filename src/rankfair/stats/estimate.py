@@ -29,7 +29,7 @@ def check_confidence(confidence: float) -> float:
     """Return a confidence level from 0.5 to below 1, or refuse it."""
     found = check_number("confidence", confidence, 0.5, 1.0)
     if found == 1.0:
-        raise InputError("confidence", "must be below 1", "1", "Nothing is that sure.")
+        raise InputError("confidence", "must be below 1", "1", "Use 0.99, say.")
     return found
 
 

@@ -110,9 +110,9 @@ def independence_test(
     -----
     The tests take rows (or pairs) as independent.  Where rows share tasks and the group
     is constant within them, use `rankfair.audit`, which takes tasks as clusters.
-    A normal look is decided at the 5 % level of Shapiro and Wilk's test (of D'Agostino
-    and Pearson's above 5,000 rows); choosing a test by another costs a little of its
-    level.
+    Whether values look normal is decided by Shapiro and Wilk's test at the 5 % level
+    (by D'Agostino and Pearson's above 5,000 rows).  A test that is chosen by another
+    one rejects slightly more often than its level says.
 
     Examples
     --------
