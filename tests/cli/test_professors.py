@@ -117,6 +117,19 @@ def test_the_path_compares_as_the_audit_and_says_where_it_is_of_no_use(professor
     assert found["chosen"] == free[0]["epsilon"]
 
 
+def test_the_page_of_a_fit_says_first_what_came_of_it(professors, tmp_path):
+    page = tmp_path / "fit.html"
+    done = run("fit", professors[0], *BASE, "--html", page, "--json", code=0)
+    (first,) = re.findall(r'<p class="verdict"[^>]*>(.*?)</p>', page.read_text("utf-8"))
+    first = first.replace("\u00a0", " ")
+    assert first.startswith(
+        "This model is of no use: it errs no less than one constant"
+    )
+    status = re.search("Fitted to 397 rows: infeasible, rank gap 0.0", first)
+    assert status.end() < first.index("ranks higher")
+    assert valid(done, "fit")["status"] == "useless"
+
+
 def test_pay_transparency(professors, tmp_path):
     page = tmp_path / "a.html"
     words = ("--layout", "pay-transparency", "--complementary", "yrs.service")

@@ -17,13 +17,14 @@ from rankfair.cli.describe import report_of
 from rankfair.cli.errors import NotEstimableError, echo
 from rankfair.cli.methods import FREE, changed, without_constraint
 from rankfair.cli.options import FitCommand
-from rankfair.cli.screen import Answer, OnStep, say, show_table
+from rankfair.cli.screen import Answer, OnStep, noted, say, show_table
 from rankfair.cli.verdict import AFTER, BEFORE, status_of, urgent_of, verdict_of
 from rankfair.engines.streams import n_rows_of, stream
 from rankfair.files.encoding import ModelColumns
 from rankfair.files.model_files import save_model
 from rankfair.files.read import files_of
 from rankfair.files.table import check_names
+from rankfair.input.disk import write_whole
 from rankfair.input.errors import InputError, check_count, counted
 
 NO_REPORT = (
@@ -82,6 +83,20 @@ class Fitted(Answer):
             say("", *self.verdict)
         if self.path is None and not quiet:
             echo("The model was not kept: -o FILE writes it.", err=True)
+
+    def write_page(self, file: Path, suppress: int) -> list[str]:
+        """Write the page of the audit; what came of the fit stands before its verdict.
+
+        A reversed gap is in the verdict already, and names no group that is hidden.
+        """
+        from rankfair.report.audit_page import render
+        from rankfair.report.privacy import not_shown
+
+        found = noted(self.audit, self.notes)
+        first = [*self.urgent, _status(self.model, self.n_rows)]
+        first = [each for each in first if each not in found.verdict]
+        write_whole(file, render(found, suppress, first))
+        return not_shown(found, suppress)
 
     def to_dict(self) -> dict[str, Any]:
         """Return what `docs/fit.schema.json` describes."""

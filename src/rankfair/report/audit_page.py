@@ -7,7 +7,7 @@ view names.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from rankfair.audit.summary import without_gap
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 ByModel = dict[str, "Comparison"]
 
 
-def render(audit: Audit, suppress: int = 5) -> str:
+def render(audit: Audit, suppress: int = 5, first: Sequence[str] = ()) -> str:
     """Return an audit as one HTML page that needs no other file and no network.
 
     Names are escaped, control characters are spelt out, and the content policy of the
@@ -42,6 +42,8 @@ def render(audit: Audit, suppress: int = 5) -> str:
         The records.
     suppress : int, default=5
         Groups and tasks of fewer rows are not shown; see `Audit.to_html`.
+    first : sequence of str, default=()
+        Sentences before the verdict.
 
     Returns
     -------
@@ -56,7 +58,7 @@ def render(audit: Audit, suppress: int = 5) -> str:
     >>> page.count("Content-Security-Policy"), "<b>" in page, "&lt;b&gt;" in page
     (1, False, True)
     """
-    return fill("audit.html.j2", view(audit, suppress))
+    return fill("audit.html.j2", view(audit, suppress, first=first))
 
 
 def render_fragment(audit: Audit) -> str:
@@ -87,7 +89,12 @@ def render_fragment(audit: Audit) -> str:
     return environment().get_template("fragment.html.j2").render(shortened, page=page)
 
 
-def view(audit: Audit, suppress: int = 5, most_tasks: int = 20_000) -> View:
+def view(
+    audit: Audit,
+    suppress: int = 5,
+    most_tasks: int = 20_000,
+    first: Sequence[str] = (),
+) -> View:
     """Return everything that ``audit.html.j2`` shows, as text, numbers and lists."""
     lone = without_gap(audit)
     audit, hidden = without_small(audit, suppress)
@@ -110,7 +117,7 @@ def view(audit: Audit, suppress: int = 5, most_tasks: int = 20_000) -> View:
         **about(made, audit.confidence, missing, [least]),
         "title": audit.title,
         "suppress": suppress,
-        "verdict": text.tied(audit.verdict),
+        "verdict": text.tied(" ".join([*first, audit.verdict])),
         "short": in_short(audit),
         "of_reading": [note for note in (*made.notes, lone, hidden) if note],
         "models": list(audit.model_names),
