@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.linalg import null_space
 
 import audits
 from rankfair import audit as audited
@@ -359,32 +360,50 @@ def test_small_groups_and_tasks_and_the_next_smallest_are_not_shown():
 
 
 # Rows of each group in each task: a task of one group, which has no gap of its own; a
-# task that is hidden of some pairs; what happens.
+# task that is hidden of some pairs; rows of one that every other group tells; hidden
+# groups; what happens.
 SPREAD = (
     [[40, 30, 3], [40, 30, 0]],
     [[50, 3, 20, 20], [50, 30, 6, 30], [50, 30, 30, 6]],
-    *np.random.default_rng(0).choice([0, 2, 4, 6, 30, 30, 30], (4, 3, 6)).tolist(),
+    [[0, 14], [6, 5], [1, 6]],
+    [[90, 30], [80, 30], [3, 0], [2, 30]],
+    *(np.random.default_rng(n).choice([0, 2, 4, 6, 9, 30], (n, 4)) for n in (2, 3, 4)),
+    *np.random.default_rng(0).choice([0, 2, 6, 30, 30, 30], (20, 3, 6)),
 )
 
 
 @pytest.mark.parametrize("n", SPREAD)
-def test_no_total_less_what_is_shown_is_that_of_a_few_rows(n):
-    where = np.repeat(np.arange(np.size(n)), np.ravel(n))
-    group, task = np.unravel_index(where, np.shape(n))
-    group, task = np.array([*"ABC"])[group], np.array([*"uvwxyz"])[task]
+@pytest.mark.parametrize("reference", [None, "A"])
+def test_nothing_that_is_shown_tells_the_rows_of_a_small_group_in_a_task(n, reference):
+    n = np.array(n)
+    group, task = np.unravel_index(np.repeat(np.arange(n.size), n.ravel()), n.shape)
+    groups, tasks = np.array([*"ABCD"]), np.array([*"uvwxyz"])
+    given = {"sensitive_features": groups[group], "tasks": tasks[task]}
     pay = RNG.normal(100, 9, len(group))
-    found = audited(None, pay, sensitive_features=group, tasks=task, reference="A")
-    page, _ = without_small(found, 5)
-    for feature in page.sensitive_features[0].groups:
-        seen = {}
-        for gap in page.units:
-            if gap.task is not None and gap.group == feature.label:
-                seen[gap.task] = gap.n_group
-            elif gap.task is not None and gap.against == feature.label:
-                seen[gap.task] = gap.n_against
-        assert not seen or min(seen.values()) >= 5
-        left = feature.n_rows - sum(seen.values())
-        assert left == 0 or left >= 5
+    page, _ = without_small(audited(None, pay, **given, reference=reference), 5)
+    lines = [*page.tasks, *page.units, *page.comparisons]
+
+    def cells(name, other, where):
+        """The cells of the table whose sum is shown."""
+        whose = groups != other if name == "the rest" else groups == name
+        at = np.ones(len(tasks), bool) if where is None else tasks == where
+        return np.outer(whose, at)[: len(n), : n.shape[1]]
+
+    shown = [np.ones(n.shape, bool)]
+    shown += [cells(g.label, "", None) for g in page.sensitive_features[0].groups]
+    for line in lines:
+        where = getattr(line, "task", None)
+        shown += [cells(line.group, line.against, where)]
+        assert line.n_group == n[shown[-1]].sum()
+        shown += [cells(line.against, line.group, where)]
+        assert line.n_against == n[shown[-1]].sum()
+    # A sum of cells is known if it is a combination of those shown.
+    free = null_space(np.reshape(shown, (len(shown), -1)).astype(float))
+    unknown = (abs(free) > 1e-9).any(axis=1).reshape(n.shape)
+    assert not (~unknown & (n > 0) & (n < 5)).any()
+    for own, hidden, among in zip(n, unknown, free.reshape(*n.shape, -1), strict=True):
+        known = (abs(among[hidden].sum(axis=0)) < 1e-9).all()
+        assert not known or own[hidden].sum() == 0 or own[hidden].sum() >= 5
 
 
 def test_jobs_of_few_rows_that_are_enough_together_hide_no_other():

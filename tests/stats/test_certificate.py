@@ -5,6 +5,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import Ridge
 from sklearn.metrics import roc_auc_score
 
@@ -204,3 +205,8 @@ def test_groups_are_cut_and_combined_as_the_fit_did():
 def test_groups_of_predictions_are_booleans():
     with pytest.raises(ValueError, match=r'must be booleans.*groups == "A"'):
         certify_predictions(np.arange(4.0), np.array(["F", "M", "F", "M"]))
+
+
+def test_a_model_that_is_not_fitted_is_said_to_be_so():
+    with pytest.raises(NotFittedError):
+        RankFairRegressor().certify(FRAME)

@@ -165,6 +165,10 @@ def score_model(
         (sensitive_features,) = sensitive_features
     source = labels_for(GROUPS, sensitive_features, model, X)
     if source is None:
+        from sklearn.utils.validation import check_is_fitted  # a second to import
+
+        if hasattr(model, "fit"):  # one that is not fitted names no column yet
+            check_is_fitted(model)
         raise _no_groups("the column of X that says so")
     refuse_several(source, "Name the column of one, or pass the labels of one.")
     of_tasks = labels_for("tasks", tasks, model, X)

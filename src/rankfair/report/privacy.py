@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -10,9 +11,16 @@ from rankfair.audit.records import REST_ONLY
 from rankfair.input.errors import counted
 
 if TYPE_CHECKING:
-    from rankfair.audit.records import Audit, SensitiveFeature, TaskLine, UnitsGap
+    from rankfair.audit.records import (
+        Audit,
+        GroupPair,
+        SensitiveFeature,
+        TaskLine,
+        UnitsGap,
+    )
 
-Key = tuple[str, str, str]  # sensitive feature, group, against
+Names = frozenset[str]
+ByTask = dict[str, Names]
 # Of an audit: what is about two groups.
 RECORDS = ("comparisons", "tasks", "units", "parts", "remedies")
 
@@ -68,52 +76,59 @@ def not_shown(audit: Audit, least: int) -> list[str]:
     return sorted(frozenset().union(*groups.values(), *tasks.values()))
 
 
-def _hidden(
-    audit: Audit, least: int
-) -> tuple[dict[str, frozenset[str]], dict[Key, frozenset[str]]]:
-    """Small groups of each feature, and for each pair of groups the tasks to hide.
+def _hidden(audit: Audit, least: int) -> tuple[dict[str, Names], dict[str, ByTask]]:
+    """Of each feature the groups to hide, and those to hide in each task."""
+    groups: dict[str, Names] = {}
+    tasks: dict[str, ByTask] = {}
+    for feature in audit.sensitive_features:
+        sizes = {group.label: group.n_rows for group in feature.groups}
+        few = groups[feature.name] = small(sizes, least)
+        tasks[feature.name] = _in_tasks(audit, feature.name, sizes, few, least)
+    return groups, tasks
 
-    A task is hidden from all pairs of a group that has few rows in it: what one pair
-    hides and another shows would be known.
+
+def _in_tasks(
+    audit: Audit, feature: str, sizes: Mapping[str, int], hidden: Names, least: int
+) -> ByTask:
+    """The groups to hide in each task; all of them where nothing is to be shown.
+
+    What is hidden in one task has enough rows together: one group against the rest
+    tells how many rows the task has.  A group that is hidden in some tasks has enough
+    rows in tasks of which nothing is shown: else its total would tell them.  Hidden
+    groups count as one, whose total is that of all rows less what is shown.
     """
-    labels = {
-        f.name: {g.label: g.n_rows for g in f.groups} for f in audit.sensitive_features
-    }
-    groups = {feature: small(sizes, least) for feature, sizes in labels.items()}
+    rows = _rows_of_tasks(audit, feature)
+    everybody, known = frozenset(sizes), [name for name in sizes if name not in hidden]
+    found: ByTask = {}
+    for task, n in rows.items():
+        shown = {name: n[name] for name in known if n[name]}
+        few = small(shown, least, sum(n[name] for name in hidden))
+        nothing = len(few) == len(shown)
+        found[task] = everybody if nothing else few | hidden if few else few
+    for groups in (*(frozenset([name]) for name in known), hidden):
+        own = {task: sum(n[g] for g in groups) for task, n in rows.items()}
+        partly = [task for task in own if found[task] != everybody]
+        left = sum(sizes[g] for g in groups) - sum(own[task] for task in partly)
+        seen = {task: own[task] for task in partly if found[task].isdisjoint(groups)}
+        some = any(own[task] for task in partly if task not in seen)
+        found |= dict.fromkeys(small(seen, least, left or some), everybody)
+    return {task: few for task, few in found.items() if few}
 
-    def sides(pair: Key) -> tuple[Key, Key]:
-        """The groups of a pair; the rest is another one for each group."""
-        feature, group, against = pair
-        rest = "" if against in labels[feature] else group
-        return (feature, group, ""), (feature, against, rest)
 
-    sizes: dict[Key, dict[str, int]] = {}
+def _rows_of_tasks(audit: Audit, feature: str) -> dict[str, Counter[str]]:
+    """How many rows each group of a feature has in each task, as far as it is shown."""
     lines: tuple[TaskLine | UnitsGap, ...] = (*audit.tasks, *audit.units)
+    found: dict[str, Counter[str]] = {}
     for line in lines:
-        if line.task is not None:
-            n_rows = line.n_group, line.n_against
-            for side, n in zip(sides(line.pair), n_rows, strict=True):
-                sizes.setdefault(side, {})[line.task] = n
+        if line.sensitive_feature == feature and line.task is not None:
+            n = found.setdefault(line.task, Counter())
+            n[line.group], n[line.against] = line.n_group, line.n_against
     for remedy in audit.remedies:
         for raised in remedy.by_task:  # also where all rows are of one group
-            side = remedy.sensitive_feature, remedy.raised, ""
-            sizes.setdefault(side, {}).setdefault(raised.task, raised.n_raised)
-    few: dict[Key, frozenset[str]] = {}
-    for side, by_task in sizes.items():
-        feature, group, _ = side
-        both = few.items() if len(labels[feature]) == 2 else ()
-        gone = frozenset[str]().union(
-            *(own for other, own in both if other[0] == feature)
-        )
-        left = {task: n for task, n in by_task.items() if task not in gone}
-        # Of the rest no total is shown.
-        total = labels[feature].get(group, sum(by_task.values()))
-        few[side] = small(left, least, total - sum(left.values()))
-    nobody: frozenset[str] = frozenset()
-    return groups, {
-        pair: nobody.union(*(few.get(side, nobody) for side in sides(pair)))
-        for pair in {each.pair for each in (*lines, *audit.remedies)}
-    }
+            if remedy.sensitive_feature == feature:
+                n = found.setdefault(raised.task, Counter())
+                n.setdefault(remedy.raised, raised.n_raised)
+    return found
 
 
 def without_small(audit: Audit, least: int) -> tuple[Audit, str]:
@@ -134,19 +149,21 @@ def without_small(audit: Audit, least: int) -> tuple[Audit, str]:
     if not n_groups and not n_tasks:
         return replace(audit, histograms=shapes), ""
 
-    def seen(pair: Key, task: str | None) -> bool:
-        """Whether both groups and the task are shown."""
-        return groups[pair[0]].isdisjoint(pair[1:]) and task not in tasks.get(pair, ())
+    def seen(it: GroupPair, task: str | None) -> bool:
+        """Whether both groups are shown, also in the task."""
+        feature, *both = it.pair
+        few = tasks[feature].get(task, frozenset()) if task else frozenset()
+        return (groups[feature] | few).isdisjoint(both)
 
     each = (n_groups, "group"), (n_tasks, "task")
     hidden = " and ".join(counted(n, name) for n, name in each if n)
     shown: dict[str, Any] = {}
     for name in RECORDS:
         every = getattr(audit, name)
-        kept = (it for it in every if seen(it.pair, getattr(it, "task", None)))
+        kept = (it for it in every if seen(it, getattr(it, "task", None)))
         shown[name] = tuple(kept)
     shown["remedies"] = tuple(
-        replace(r, by_task=tuple(it for it in r.by_task if seen(r.pair, it.task)))
+        replace(r, by_task=tuple(it for it in r.by_task if seen(r, it.task)))
         for r in shown["remedies"]
     )
     features = (_feature(f, groups[f.name]) for f in audit.sensitive_features)
