@@ -167,7 +167,7 @@ def test_a_constraint_of_one_s_own_is_met_by_any_model():
         ({"solver": "paper"}, 'solver "paper" .* got Bounded. Use solver="tilt"'),
         (
             {"constraints": [Bounded(0.05), "rank"]},
-            "one that is not linear .* got Bounded and Rank",
+            "at most one .* besides Mean and Residual; got Bounded and Rank",
         ),
         (
             {"constraints": "rank", "penalty": Squares(), "solver": "paper"},
