@@ -17,14 +17,13 @@ from rankfair.cli.describe import report_of
 from rankfair.cli.errors import NotEstimableError, echo
 from rankfair.cli.methods import FREE, changed, without_constraint
 from rankfair.cli.options import FitCommand
-from rankfair.cli.screen import Answer, OnStep, noted, say, show_table
+from rankfair.cli.screen import Answer, OnStep, say, show_table
 from rankfair.cli.verdict import AFTER, BEFORE, status_of, urgent_of, verdict_of
 from rankfair.engines.streams import n_rows_of, stream
 from rankfair.files.encoding import ModelColumns
 from rankfair.files.model_files import save_model
 from rankfair.files.read import files_of
 from rankfair.files.table import check_names
-from rankfair.input.disk import write_whole
 from rankfair.input.errors import InputError, check_count, counted
 
 NO_REPORT = (
@@ -75,7 +74,7 @@ class Fitted(Answer):
 
     def say(self, quiet: bool) -> None:
         """Print what the fit came to, and what it changed."""
-        say(*self.urgent, _status(self.model, self.n_rows))
+        say(*self.opening())
         if self.audit is not None:
             rows = MEASURED[self.measured]
             say(f"{rows}, without the constraint (before) and with it (after):", "")
@@ -84,19 +83,9 @@ class Fitted(Answer):
         if self.path is None and not quiet:
             echo("The model was not kept: -o FILE writes it.", err=True)
 
-    def write_page(self, file: Path, suppress: int) -> list[str]:
-        """Write the page of the audit; what came of the fit stands before its verdict.
-
-        A reversed gap is in the verdict already, and names no group that is hidden.
-        """
-        from rankfair.report.audit_page import render
-        from rankfair.report.privacy import not_shown
-
-        found = noted(self.audit, self.notes)
-        first = [*self.urgent, _status(self.model, self.n_rows)]
-        first = [each for each in first if each not in found.verdict]
-        write_whole(file, render(found, suppress, first))
-        return not_shown(found, suppress)
+    def opening(self) -> list[str]:
+        """Return what is urgent, and what the fit came to."""
+        return [*self.urgent, _status(self.model, self.n_rows)]
 
     def to_dict(self) -> dict[str, Any]:
         """Return what `docs/fit.schema.json` describes."""

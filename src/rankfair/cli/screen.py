@@ -57,12 +57,19 @@ class Answer:
         """Return its rows."""
         raise NotImplementedError
 
+    def opening(self) -> list[str]:
+        """Return the sentences before the verdict of its page."""
+        return []
+
     def write_page(self, file: FilePath, suppress: int) -> list[str]:
         """Write its page without groups and tasks of fewer rows; return their names."""
+        from rankfair.report.audit_page import render
         from rankfair.report.privacy import not_shown
 
         found = noted(self.audit, self.notes)
-        found.to_html(file, suppress=suppress)
+        # What the verdict says itself, it says of groups and tasks that are shown.
+        first = [each for each in self.opening() if each not in found.verdict]
+        write_whole(file, render(found, suppress, first))
         return not_shown(found, suppress)
 
 

@@ -561,8 +561,9 @@ def read_constraints(model: Any) -> tuple[Constraint, ...]:
         if kinds.count(own) > 1:
             times = f"names {shown(own)} {kinds.count(own)} times"
             raise InputError("constraints", times, cure="Once is enough.")
-    several = len(asked) > 1
-    counted, beside = main_and_beside(asked) if several else (asked[0], ())
+    counted, beside = asked[0], tuple[Constraint, ...]()
+    if len(asked) > 1:
+        counted, beside = main_and_beside(asked)
     if counted.two_groups_only and counted.side == "upper":
         raise InputError(
             "side",
